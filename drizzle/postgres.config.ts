@@ -1,7 +1,7 @@
 /* What `bun run migration` makes drizzle/postgres/0000_start.sql from, together with postgres.appended.sql. */
 export default {
   dialect: "postgresql",
-  schema: "./src/store/postgres/schema/*.ts",
+  schema: "./src/postgres/schema.ts",
   out: "./drizzle/postgres",
 };
 

@@ -1,7 +1,7 @@
 /* What `bun run migration` makes drizzle/sqlite/0000_start.sql from, together with sqlite.appended.sql. */
 export default {
   dialect: "sqlite",
-  schema: "./src/store/sqlite/schema/*.ts",
+  schema: "./src/store/sqlite/schema.ts",
   out: "./drizzle/sqlite",
 };
 

@@ -10,9 +10,9 @@ const root = join(import.meta.dir, "..");
 // Outside the checkout, where a changed folder would make the executable look out of date.
 const directory = mkdtempSync(join(tmpdir(), "onair-api-types-"));
 const document = join(directory, "openapi.json");
-mkdirSync(join(root, "src/console/generated"), { recursive: true });
+mkdirSync(join(root, "src/web/generated"), { recursive: true });
 await make("src/client/api.d.ts", "--public-url", "https://api.example.com");
-await make("src/console/generated/admin.d.ts", "--admin");
+await make("src/web/generated/admin.d.ts", "--admin");
 rmSync(directory, { recursive: true });
 
 /** Writes the types of the document that `onair openapi` prints with these options. */

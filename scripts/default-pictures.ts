@@ -159,7 +159,7 @@ function chunk(type: string, data: Uint8Array): Uint8Array {
   return framed;
 }
 
-const directory = join(import.meta.dir, "../src/http/public/assets");
+const directory = join(import.meta.dir, "../src/api/public/assets");
 for (const [name, picture] of Object.entries(pictures)) {
   const bytes = png(picture.width, picture.height, draw(picture));
   await Bun.write(join(directory, name), bytes);

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { makePages, type PageFiles } from "../src/console/make.ts";
-import { scalarScript } from "../src/http/openapi/scalar-script.ts";
+import { scalarScript } from "../src/api/openapi/scalar-script.ts";
 import type { Build } from "../src/runtime/build.ts";
-import { makeSite, type SiteFiles } from "../src/site/make.ts";
+import { makePages, type PageFiles } from "../src/web/make.ts";
+import { makeSite, type SiteFiles } from "../src/web/site/make.ts";
 
 const root = resolve(import.meta.dir, "..");
 
@@ -37,7 +37,7 @@ const script = "node_modules/.cache/scalar.js";
 const scriptInPlace: Bun.BunPlugin = {
   name: "Scalar's script",
   setup(build) {
-    build.onLoad({ filter: /\/src\/http\/openapi\/scalar-script\.ts$/ }, () => ({
+    build.onLoad({ filter: /\/src\/api\/openapi\/scalar-script\.ts$/ }, () => ({
       contents: `import file from "../../../${script}" with { type: "file" };
 export const scalarScript = () => Bun.file(file).bytes();`,
       loader: "js",
@@ -75,13 +75,13 @@ export async function buildExecutable(
     // Each needs its own name, for the source maps.
     entrypoints: [
       "src/main.ts",
-      "src/engine/worker.ts",
-      "src/backups/backup-worker.ts",
-      "src/doctor/database-worker.ts",
+      "src/delivery/thread/worker.ts",
+      "src/operations/backups/backup-worker.ts",
+      "src/operations/doctor/database-worker.ts",
     ],
     plugins: [
-      inPlace("console", "pages", pages),
-      inPlace("site", "site", site),
+      inPlace("web", "pages", pages),
+      inPlace("web/site", "site", site),
       scriptInPlace,
       buildInPlace(build),
     ],

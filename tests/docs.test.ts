@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { dirname, join } from "node:path";
 import { commands } from "../src/cli/commands.ts";
-import { contentsOf } from "../src/site/contents.ts";
-import { anchorOf } from "../src/site/markdown.ts";
+import { contentsOf } from "../src/web/site/make.ts";
+import { anchorOf } from "../src/web/site/markdown.ts";
 
 const root = join(import.meta.dir, "..");
 const read = (path: string) => Bun.file(join(root, path)).text();
@@ -72,7 +72,7 @@ test("every test that docs/public-api.md names exists", async () => {
 
 test("every test that docs/oauth.md names exists", async () => {
   const named = [
-    ...(await read("docs/oauth.md")).matchAll(/`((?:http|domain|dev)\/[a-z0-9-]+)(?:\.test\.ts)?`/g),
+    ...(await read("docs/oauth.md")).matchAll(/`((?:api|domain|dev)\/[a-z0-9-]+)(?:\.test\.ts)?`/g),
   ];
   expect(named.length).toBeGreaterThan(12);
   for (const [, name = ""] of named) {
@@ -98,8 +98,10 @@ test("every test file that a page names exists, under its path or its name alone
 
 test("docs/doctor.md tells of every check of onair doctor", async () => {
   const page = await read("docs/doctor.md");
-  for (const file of new Bun.Glob("*.ts").scanSync(join(root, "src/doctor"))) {
-    for (const [, check] of (await read(`src/doctor/${file}`)).matchAll(/findingsOf\("([a-z_]+)"\)/g)) {
+  for (const file of new Bun.Glob("*.ts").scanSync(join(root, "src/operations/doctor"))) {
+    for (const [, check] of (await read(`src/operations/doctor/${file}`)).matchAll(
+      /findingsOf\("([a-z_]+)"\)/g,
+    )) {
       expect([check, page.includes(`| \`${check}\``)]).toEqual([check, true]);
     }
   }

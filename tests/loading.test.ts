@@ -44,24 +44,24 @@ test("a start of the server loads these packages and modules of Node; others wai
     "cli/signals.ts",
   ]);
   const later = [
-    "engine/start.ts",
-    "webhooks/dispatcher.ts",
-    "webhooks/deliver.ts",
-    "http/platform-jwt.ts",
-    "http/openapi/public-document.ts",
-    "http/openapi/admin-document.ts",
-    "http/openapi/complete.ts",
-    "console/bundle.ts",
-    "site/bundle.ts",
+    "delivery/start.ts",
+    "delivery/dispatcher.ts",
+    "delivery/deliver.ts",
+    "api/http/platform-jwt.ts",
+    "api/openapi/public-document.ts",
+    "api/openapi/admin-document.ts",
+    "api/openapi/complete.ts",
+    "web/bundle.ts",
+    "web/site/bundle.ts",
   ];
-  for (const file of [...later, "backups/make.ts", "webhooks/client/sender.ts"]) {
+  for (const file of [...later, "operations/backups/backup-worker.ts", "delivery/send/send.ts"]) {
     expect(files).toContain(file);
     expect([...ours]).not.toContain(file);
   }
 });
 
 test("so does the engine's thread, which loads what sending needs with its first delivery", () => {
-  const { others } = loadedBy("engine/worker.ts", "engine/start.ts");
+  const { others } = loadedBy("delivery/thread/worker.ts", "delivery/start.ts");
   const node = ["node:fs", "node:os", "node:path", "node:timers/promises"];
   expect(others).toEqual([...schemas, ...database, ...node]);
 });

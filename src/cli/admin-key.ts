@@ -1,12 +1,12 @@
 import type { Static } from "@sinclair/typebox";
-import { openStorage } from "../data/open.ts";
+import type { Keys } from "../api/admin/keys.ts";
 import { newOperatorKey, roles } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
-import type { Keys } from "../http/admin/keys.ts";
+import { openStorage } from "../store/open.ts";
 import { command, readSeconds, switches, valued } from "./arguments.ts";
-import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
-import { requireData } from "./client/require-data.ts";
-import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
+import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
+import { requireData } from "./calls/require-data.ts";
+import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import type { Output } from "./output/output.ts";
 import { recordLines } from "./output/print.ts";
 

@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
-import { checkArguments, didYouMean } from "../config/command-line.ts";
-import type { Environment } from "../config/read-config.ts";
 import { durationMs, isoTime, second } from "../domain/time.ts";
+import { checkArguments, didYouMean } from "../server/settings/command-line.ts";
+import type { Environment } from "../server/settings/read-config.ts";
 import { type Candidates, type Command, UsageError, type Words } from "./command.ts";
 import { Output } from "./output/output.ts";
 

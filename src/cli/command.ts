@@ -1,6 +1,6 @@
 import type { ParseArgsOptionsConfig } from "node:util";
-import { ConfigError, type Environment } from "../config/read-config.ts";
-import { StoreError } from "../store/faults.ts";
+import { StoreError } from "../domain/store.ts";
+import { ConfigError, type Environment } from "../server/settings/read-config.ts";
 
 /** Exit codes. */
 export const ok = 0;
@@ -69,9 +69,9 @@ export async function runCommand(
       return wrongUsage;
     }
     if (error instanceof Error && error.name === "OutputClosed") return outputClosed;
-    const { describeError } = await import("./client/faults.ts");
+    const { describeError } = await import("./calls/refusal.ts");
     const reason = describeError(error);
-    const { ownerInForce } = await import("../store/sqlite/database/owner.ts");
+    const { ownerInForce } = await import("../store/sqlite/owner.ts");
     const owner = /EACCES|EPERM|denied|may not be/.test(reason) ? ownerInForce() : null;
     note(`onair: ${reason}${owner === null ? "" : `\n${owner}`}`);
     return error instanceof StoreError && error.isMisuse ? wrongUsage : failed;

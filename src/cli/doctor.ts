@@ -1,13 +1,13 @@
-import { checkConfig, type Environment } from "../config/read-config.ts";
-import { settingOptions, settingsHelp } from "../config/setting-names.ts";
-import { locationOf, shownDataLocation } from "../data/location.ts";
-import { examine } from "../doctor/examine.ts";
-import type { Finding } from "../domain/operations/findings.ts";
-import { logLevels } from "../log/log.ts";
+import type { Finding } from "../domain/findings.ts";
+import { examine } from "../operations/doctor/examine.ts";
+import { logLevels } from "../runtime/log.ts";
 import { commit, version, versionWithCommit } from "../runtime/version.ts";
+import { checkConfig, type Environment } from "../server/settings/read-config.ts";
+import { settingOptions, settingsHelp } from "../server/settings/setting-names.ts";
+import { locationOf, shownDataLocation } from "../store/location.ts";
 import { databaseCheckProgram } from "../thread-programs.ts";
 import { switches, valued } from "./arguments.ts";
-import { certificateOf } from "./client/target.ts";
+import { certificateOf } from "./calls/target.ts";
 import { type Command, UsageError } from "./command.ts";
 import { print, type Screen, screen } from "./output/print.ts";
 

@@ -1,20 +1,18 @@
-import type { BatchReport } from "../batch/apply.ts";
-import { checkArguments, didYouMean } from "../config/command-line.ts";
-import type { Environment } from "../config/read-config.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
+import type { BatchReport } from "../platform/batches.ts";
+import { checkArguments, didYouMean } from "../server/settings/command-line.ts";
+import type { Environment } from "../server/settings/read-config.ts";
 import { command, switches, valued } from "./arguments.ts";
-import { withAdminApi } from "./client/admin-api.ts";
-import { namesData, readTarget, targetHelp, targetOptions } from "./client/target.ts";
+import { withAdminApi } from "./calls/admin-api.ts";
+import { namesData, readTarget, targetHelp, targetOptions } from "./calls/target.ts";
 import { type Command, UsageError } from "./command.ts";
-import { eventNames } from "./completion/event-names.ts";
+import { eventNames } from "./event-names.ts";
 import { sizeOf, streamOf } from "./input.ts";
-import { stopwatch } from "./output/format.ts";
 import type { Output } from "./output/output.ts";
-import { print, table } from "./output/print.ts";
-import { printReport } from "./output/report.ts";
-import { registeredTypes } from "./trigger/publish-sample.ts";
-import { trigger } from "./trigger/trigger.ts";
+import { print, printReport, stopwatch, table } from "./output/print.ts";
+import { registeredTypes } from "./publish-sample.ts";
+import { trigger } from "./trigger.ts";
 
 const help = `Usage: onair events publish <file> [options]
        onair events types [name] [--json]

@@ -1,10 +1,9 @@
 import { command, switches } from "./arguments.ts";
-import { withAdminApi } from "./client/admin-api.ts";
-import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
+import { withAdminApi } from "./calls/admin-api.ts";
+import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
 import { lineEnds } from "./input.ts";
-import { countOf, stopwatch } from "./output/format.ts";
-import { checkOutputFile, replaceFile } from "./output/output-file.ts";
-import { write } from "./output/print.ts";
+import { checkOutputFile, replaceFile } from "./output/output.ts";
+import { countOf, stopwatch, write } from "./output/print.ts";
 
 const help = `Usage: onair export <kind> [file] [options]
 

@@ -1,21 +1,25 @@
-import { applyBatch, type BatchReport, type Intake, maxErrors, maxLineBytes } from "../batch/apply.ts";
-import { untilSignal } from "../batch/lines.ts";
-import { type DataKind, dataKinds, platformData } from "../batch/platform-data.ts";
-import { openStorage } from "../data/open.ts";
 import { DomainError } from "../domain/errors.ts";
 import { confirmedFrom, defaultConfirmAbovePercent } from "../domain/livestreams.ts";
-import { Ranking } from "../ranking/ranking.ts";
+import {
+  applyBatch,
+  type BatchReport,
+  type Intake,
+  maxErrors,
+  maxLineBytes,
+  untilSignal,
+} from "../platform/batches.ts";
+import { type DataKind, dataKinds, platformData } from "../platform/platform-data.ts";
+import { Ranking } from "../platform/ranking.ts";
+import { openStorage } from "../store/open.ts";
 import { command, switches } from "./arguments.ts";
-import { withAdminApi } from "./client/admin-api.ts";
-import { Unreachable } from "./client/http.ts";
-import { withRefusedLines } from "./client/refusal.ts";
-import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
+import { withAdminApi } from "./calls/admin-api.ts";
+import { Unreachable } from "./calls/http.ts";
+import { withRefusedLines } from "./calls/refusal.ts";
+import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { stoppedByUser } from "./command.ts";
 import { isTyped, lineEnds, sizeOf, streamOf } from "./input.ts";
-import { megabytes, stopwatch } from "./output/format.ts";
-import { note } from "./output/print.ts";
+import { megabytes, note, printReport, stopwatch } from "./output/print.ts";
 import { type Progress, showProgress } from "./output/progress.ts";
-import { printReport } from "./output/report.ts";
 import { onTermination } from "./signals.ts";
 
 /** Rows per transaction when no server uses the data. */

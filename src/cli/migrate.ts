@@ -1,21 +1,17 @@
 import { existsSync, statSync } from "node:fs";
-import { backupBeforeUpgrade } from "../backups/before-upgrade.ts";
-import { type DatabaseSettings, shownDataLocation } from "../data/location.ts";
 import { backupsOfPostgres } from "../domain/backups.ts";
+import { backupBeforeUpgrade } from "../operations/backups/before-upgrade.ts";
+import { openPostgres, schemaOf } from "../postgres/open.ts";
 import { version } from "../runtime/version.ts";
-import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
-import { openPostgres, schemaOf } from "../store/postgres/database/open.ts";
-import { databaseIn } from "../store/sqlite/database/directory.ts";
-import { type DirectoryLock, lockDirectory } from "../store/sqlite/database/lock.ts";
-import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
-import { upgradeDatabase } from "../store/sqlite/database/open.ts";
+import { readDatabaseUrl } from "../store/database-url.ts";
+import { type DatabaseSettings, shownDataLocation } from "../store/location.ts";
+import { type DirectoryLock, databaseIn, lockDirectory } from "../store/sqlite/directory.ts";
+import { look, type SchemaState, schemaState, upgradeDatabase } from "../store/sqlite/open.ts";
 import { command, switches, valued } from "./arguments.ts";
-import { requireDatabase } from "./client/require-data.ts";
-import { locationOfCommand } from "./client/target.ts";
-import { counted, stopwatch } from "./output/format.ts";
-import type { Output } from "./output/output.ts";
-import { checkOutputFile } from "./output/output-file.ts";
-import { note, table } from "./output/print.ts";
+import { requireDatabase } from "./calls/require-data.ts";
+import { locationOfCommand } from "./calls/target.ts";
+import { checkOutputFile, type Output } from "./output/output.ts";
+import { counted, note, stopwatch, table } from "./output/print.ts";
 import { type Progress, showProgress } from "./output/progress.ts";
 
 const help = `Usage: onair migrate [options]

@@ -1,14 +1,14 @@
-import type { Config } from "../config/config.ts";
-import { variablesOf } from "../config/setting-names.ts";
-import { adminApp } from "../http/admin/app.ts";
-import { openApiPath } from "../http/openapi/plugin.ts";
-import { publicApp } from "../http/public/app.ts";
-import { rateLimiter } from "../http/rate-limit.ts";
-import { urlOf } from "../http/server.ts";
-import { Traffic } from "../http/traffic.ts";
-import { createLog } from "../log/log.ts";
+import { adminApp } from "../api/admin.ts";
+import { Traffic } from "../api/http/context.ts";
+import { rateLimiter } from "../api/http/rate-limit.ts";
+import { urlOf } from "../api/http/server.ts";
+import { openApiPath } from "../api/openapi/scalar.ts";
+import { publicApp } from "../api/public.ts";
+import { createLog } from "../runtime/log.ts";
+import type { Config } from "../server/settings/config.ts";
+import { variablesOf } from "../server/settings/setting-names.ts";
 import { command, switches, valued } from "./arguments.ts";
-import { checkOutputFile, replaceFile } from "./output/output-file.ts";
+import { checkOutputFile, replaceFile } from "./output/output.ts";
 import { print, write } from "./output/print.ts";
 import { readSettings } from "./settings.ts";
 

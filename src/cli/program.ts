@@ -1,6 +1,6 @@
-import { didYouMean } from "../config/command-line.ts";
-import type { Environment } from "../config/read-config.ts";
 import { versionWithCommit } from "../runtime/version.ts";
+import { didYouMean } from "../server/settings/command-line.ts";
+import type { Environment } from "../server/settings/read-config.ts";
 import { ok, runCommand, wrongUsage } from "./command.ts";
 import { commands } from "./commands.ts";
 

@@ -1,16 +1,16 @@
-import { type App, startApp } from "../app.ts";
-import { awsVariables } from "../backups/destination.ts";
-import type { Config } from "../config/config.ts";
-import { checkConfig, type Environment, sound } from "../config/read-config.ts";
-import { settingOptions, settingsHelp, unknownVariables } from "../config/setting-names.ts";
-import { shownSettings } from "../config/shown-settings.ts";
-import { createLog, type Log, logFormats, logLevels } from "../log/log.ts";
-import { fileLines } from "../log/log-file.ts";
-import { LogOutput } from "../log/log-output.ts";
+import { awsVariables } from "../operations/backups/destination.ts";
+import { isThisMachineAlone } from "../runtime/client-address.ts";
 import { descriptorLimit } from "../runtime/descriptors.ts";
+import { createLog, type Log, logFormats, logLevels } from "../runtime/log.ts";
+import { fileLines } from "../runtime/log-file.ts";
+import { LogOutput } from "../runtime/log-output.ts";
 import { commit, version } from "../runtime/version.ts";
-import { isThisMachineAlone } from "../serving/client-address.ts";
-import { serviceManager } from "../serving/service-manager.ts";
+import { serviceManager } from "../server/service-manager.ts";
+import type { Config } from "../server/settings/config.ts";
+import { checkConfig, type Environment, sound } from "../server/settings/read-config.ts";
+import { settingOptions, settingsHelp, unknownVariables } from "../server/settings/setting-names.ts";
+import { shownSettings } from "../server/settings/shown-settings.ts";
+import { type App, startApp } from "../server/start.ts";
 import type { Command } from "./command.ts";
 import { onSignals, onTermination } from "./signals.ts";
 

@@ -1,5 +1,5 @@
-import type { Config } from "../config/config.ts";
-import { type Environment, readConfig } from "../config/read-config.ts";
+import type { Config } from "../server/settings/config.ts";
+import { type Environment, readConfig } from "../server/settings/read-config.ts";
 
 /**
  * Reads settings of the server for another command: from those of its options that `names` lists, and from these

@@ -1,12 +1,11 @@
 import type { Static } from "@sinclair/typebox";
+import type { Tokens } from "../api/admin/tokens.ts";
 import { scopes } from "../domain/tokens.ts";
-import type { Tokens } from "../http/admin/tokens.ts";
 import { command, readSeconds, repeatable, switches, valued } from "./arguments.ts";
-import { withAdminApi } from "./client/admin-api.ts";
-import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
-import { countOf } from "./output/format.ts";
+import { withAdminApi } from "./calls/admin-api.ts";
+import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
 import type { Output } from "./output/output.ts";
-import { note } from "./output/print.ts";
+import { countOf, note } from "./output/print.ts";
 
 const help = `Usage: onair tokens <action> <application> [options]
 

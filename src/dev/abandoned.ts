@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Environment } from "../config/read-config.ts";
+import type { Environment } from "../server/settings/read-config.ts";
 
 const lookEveryMs = 500;
 

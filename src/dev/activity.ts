@@ -1,14 +1,14 @@
-import type { App } from "../app.ts";
+import { defaultPictures } from "../api/public/assets.ts";
 import { newId } from "../domain/ids.ts";
 import type { Livestream } from "../domain/livestreams.ts";
 import { second } from "../domain/time.ts";
-import { defaultPictures } from "../http/public/assets.ts";
 import { repeating, type Service } from "../runtime/services.ts";
+import type { App } from "../server/start.ts";
 import { between, type Random } from "./chance.ts";
 import { type GeneratedEvent, generateEvent, nextEvent, type Scene } from "./generated-events.ts";
 import { nextToChange, nextViewers } from "./livestreams.ts";
 import type { SampleData } from "./sample-data.ts";
-import type { SamplePerson } from "./sample-person.ts";
+import type { SamplePerson } from "./sample-languages.ts";
 
 interface ActivityOptions {
   readonly app: Pick<App, "store" | "data" | "publisher">;

@@ -1,6 +1,6 @@
-import type { Config } from "../config/config.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { versionWithCommit } from "../runtime/version.ts";
+import type { Config } from "../server/settings/config.ts";
 import type { DevFacts, DevPlatform } from "./platform.ts";
 
 /**

@@ -2,11 +2,10 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-
+import { isWebhookSecret, newWebhookSecret } from "../delivery/signature.ts";
 import { messageOf } from "../domain/errors.ts";
 import { newId, ulidPattern } from "../domain/ids.ts";
 import { newSecret } from "../domain/tokens.ts";
-import { isWebhookSecret, newWebhookSecret } from "../webhooks/signature.ts";
 
 const Secret = Type.String({ pattern: "^[\\x21-\\x7e]{8,200}$" });
 

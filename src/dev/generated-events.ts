@@ -1,23 +1,20 @@
 import type { Category } from "../domain/categories.ts";
-import { channelFollowed } from "../domain/events/channel-followed.ts";
-import { channelRewardRedemptionUpdated } from "../domain/events/channel-reward-redemption-updated.ts";
-import { channelSubscriptionGifts } from "../domain/events/channel-subscription-gifts.ts";
 import {
+  channelFollowed,
+  channelRewardRedemptionUpdated,
+  channelSubscriptionGifts,
   channelSubscriptionNew,
   channelSubscriptionRenewal,
-} from "../domain/events/channel-subscriptions.ts";
-import { chatMessageSent } from "../domain/events/chat-message-sent.ts";
+} from "../domain/events/channel.ts";
+import { chatMessageSent, kicksGifted, moderationBanned } from "../domain/events/chat.ts";
 import type { EventType } from "../domain/events/event-type.ts";
-import { kicksGifted } from "../domain/events/kicks-gifted.ts";
-import { livestreamMetadataUpdated } from "../domain/events/livestream-metadata-updated.ts";
-import { livestreamStatusUpdated } from "../domain/events/livestream-status-updated.ts";
-import { moderationBanned } from "../domain/events/moderation-banned.ts";
-import type { Person } from "../domain/events/person.ts";
+import { livestreamMetadataUpdated, livestreamStatusUpdated } from "../domain/events/livestream.ts";
+import type { Person } from "../domain/events/people.ts";
 import type { Livestream, LivestreamInput } from "../domain/livestreams.ts";
 import { day, isoTime, minute } from "../domain/time.ts";
 import { between, pick, type Random, weighted } from "./chance.ts";
 import { newLivestream } from "./livestreams.ts";
-import type { SamplePerson } from "./sample-person.ts";
+import type { SamplePerson } from "./sample-languages.ts";
 
 /** The context of a generated event: the channel of a broadcaster at one moment. */
 export interface Scene {

@@ -1,7 +1,7 @@
 import type { Livestream } from "../domain/livestreams.ts";
 import { isoTime } from "../domain/time.ts";
 import { normalNumber, pick, type Random, weighted } from "./chance.ts";
-import type { SamplePerson } from "./sample-person.ts";
+import type { SamplePerson } from "./sample-languages.ts";
 
 /** The simulation tends towards this number of live channels. */
 export const typicallyLive = 80;

@@ -1,4 +1,4 @@
-import { type Log, type LogLevel, loggingErrors, logLevels, type RequestLine } from "../log/log.ts";
+import { type Log, type LogLevel, loggingErrors, logLevels, type RequestLine } from "../runtime/log.ts";
 import { clockTime, printable, type Terminal } from "../runtime/terminal.ts";
 
 interface DevLogOptions {

@@ -1,6 +1,6 @@
+import { htmlHeaders, htmlPage } from "../api/pages/files.ts";
 import type { Scope } from "../domain/tokens.ts";
-import { htmlHeaders, htmlPage } from "../http/pages/standalone.ts";
-import type { SamplePerson } from "./sample-person.ts";
+import type { SamplePerson } from "./sample-languages.ts";
 
 /*
  * A minimal login and consent page of a platform. On Air redirects browsers here with a challenge. The page reads the

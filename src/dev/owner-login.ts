@@ -1,8 +1,8 @@
-import type { Config } from "../config/config.ts";
+import { urlOf } from "../api/http/server.ts";
+import { newWebhookSecret } from "../delivery/signature.ts";
+import type { Store } from "../domain/store.ts";
 import { isoTime } from "../domain/time.ts";
-import { urlOf } from "../http/server.ts";
-import type { Store } from "../store/store.ts";
-import { newWebhookSecret } from "../webhooks/signature.ts";
+import type { Config } from "../server/settings/config.ts";
 
 /** Adds the setting by which owners of applications sign in to the portal, unless it is given. */
 export function withOwnerLogin(config: Config, applicationId: string): Config {

@@ -1,13 +1,13 @@
-import { type App, startApp } from "../app.ts";
-import type { Config } from "../config/config.ts";
-import type { WelcomeFacts } from "../console/session.ts";
 import { type NewApplication, secretPrefix, usesOnlyStream } from "../domain/applications.ts";
+import type { Store } from "../domain/store.ts";
 import { isoTime } from "../domain/time.ts";
 import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
-import type { Log } from "../log/log.ts";
+import type { Log } from "../runtime/log.ts";
 import { supervise } from "../runtime/services.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import type { Store } from "../store/store.ts";
+import type { Config } from "../server/settings/config.ts";
+import { type App, startApp } from "../server/start.ts";
+import type { WelcomeFacts } from "../web/session.ts";
 import { activity } from "./activity.ts";
 import type { Random } from "./chance.ts";
 import { type DevCredentials, saveCredentials } from "./credentials.ts";

@@ -1,7 +1,7 @@
-import type { InboxEntry } from "../console/session.ts";
+import { type SignatureVerdict, verify } from "../delivery/signature.ts";
 import { isoTime } from "../domain/time.ts";
 import { clockTime, printable, type Terminal } from "../runtime/terminal.ts";
-import { type SignatureVerdict, verify } from "../webhooks/signature.ts";
+import type { InboxEntry } from "../web/session.ts";
 import { firstFree, withAlternatives } from "./ports.ts";
 import { summaryOf } from "./summary.ts";
 

@@ -1,3 +1,16 @@
+import type { ChannelInput } from "../domain/livestreams.ts";
+import type { UserInput } from "../domain/users.ts";
+
+/** A user of the sample platform with its channel. */
+export interface SamplePerson {
+  readonly user: Required<UserInput>;
+  readonly channel: ChannelInput;
+  readonly language: SampleLanguage;
+  /** The category and the usual number of viewers of its livestreams. */
+  readonly homeCategoryId: number;
+  readonly typicalViewers: number;
+}
+
 /** Names and texts of a language's speakers on the sample platform. All of it is made up. */
 export interface SampleLanguage {
   /** ISO 639-1. */

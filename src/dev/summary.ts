@@ -1,18 +1,15 @@
 import { checkPayload, findEventType } from "../domain/events/catalogue.ts";
-import { channelFollowed } from "../domain/events/channel-followed.ts";
-import { channelRewardRedemptionUpdated } from "../domain/events/channel-reward-redemption-updated.ts";
-import { channelSubscriptionGifts } from "../domain/events/channel-subscription-gifts.ts";
 import {
+  channelFollowed,
+  channelRewardRedemptionUpdated,
+  channelSubscriptionGifts,
   channelSubscriptionNew,
   channelSubscriptionRenewal,
-} from "../domain/events/channel-subscriptions.ts";
-import { chatMessageSent } from "../domain/events/chat-message-sent.ts";
+} from "../domain/events/channel.ts";
+import { chatMessageSent, kicksGifted, moderationBanned } from "../domain/events/chat.ts";
 import type { EventType } from "../domain/events/event-type.ts";
-import { kicksGifted } from "../domain/events/kicks-gifted.ts";
-import { livestreamMetadataUpdated } from "../domain/events/livestream-metadata-updated.ts";
-import { livestreamStatusUpdated } from "../domain/events/livestream-status-updated.ts";
-import { moderationBanned } from "../domain/events/moderation-banned.ts";
-import type { Person } from "../domain/events/person.ts";
+import { livestreamMetadataUpdated, livestreamStatusUpdated } from "../domain/events/livestream.ts";
+import type { Person } from "../domain/events/people.ts";
 import { jsonObject } from "../domain/validation/json.ts";
 
 /** Makes an entry of `summaries`. The type parameter lets the compiler check the fields read from the payload. */

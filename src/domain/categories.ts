@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { BatchMode, BatchResult } from "./batches.ts";
 import { about, Id, multiLine, nullable, oneLine, webAddress } from "./validation/fields.ts";
 
 /** The slugs of categories and channels. */
@@ -87,3 +88,14 @@ export const categoryLimits = {
   maxName: 100,
   topChannels: 10,
 } as const;
+
+/** Categories, with their tags. */
+export interface CategoryStore {
+  upsert(categories: readonly NewCategory[], mode?: BatchMode): Promise<BatchResult>;
+  /** The next categories by ascending id, starting after `after`. */
+  page(after: number, limit: number): Promise<Category[]>;
+  /** Removes a category and ends its livestreams. Resolves to the ids of their channels. Ignores an unknown id. */
+  remove(id: number): Promise<readonly number[]>;
+  all(): Promise<Category[]>;
+  byIds(ids: readonly number[]): Promise<Category[]>;
+}

@@ -1,3 +1,8 @@
+import type { Application } from "./applications.ts";
+import type { DisabledReason, Endpoint } from "./endpoints.ts";
+import { DomainError } from "./errors.ts";
+import type { NewNotice } from "./notices.ts";
+
 /** All but `pending` are final. */
 export const deliveryStatuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -134,3 +139,224 @@ export interface Retention {
 
 /** How long event ids are kept at least, so that a repeated event sends nothing. */
 export const idempotencyMs = 7 * 24 * 3_600_000;
+
+/** The log entry of a delivery. Times are milliseconds since the epoch. */
+export interface DeliveryRecord {
+  readonly seq: number;
+  /** The `webhook-id`. */
+  readonly id: string;
+  readonly application_id: string;
+  readonly subscription_id: string;
+  readonly event_id: string;
+  readonly type: string;
+  readonly version: number;
+  readonly broadcaster_user_id: number;
+  readonly sequence: number;
+  /** A pending delivery of a deleted subscription is shown as `canceled`. */
+  readonly status: DeliveryStatus;
+  readonly published_at: number;
+  /** While pending: the time of the next attempt, 0 before the first; null while one is in progress. */
+  readonly next_attempt_at: number | null;
+  readonly expires_at: number | null;
+  readonly finished_at: number | null;
+  /** In order of time. */
+  readonly attempts: readonly Attempt[];
+}
+
+/** A delivery with its request. */
+export interface SentDelivery extends DeliveryRecord {
+  /** null when it is no longer stored. */
+  readonly body: string | null;
+}
+
+/** The deliveries that a caller may see; null means all. */
+export interface DeliveryScope {
+  readonly application_id: string | null;
+  /** Only events of this broadcaster: the scope of that user's token. */
+  readonly broadcaster_user_id: number | null;
+}
+
+/** The scope of an operator: all deliveries. */
+export const everything: DeliveryScope = { application_id: null, broadcaster_user_id: null };
+
+/** The filter of a list; null means all. */
+export interface DeliveryFilter extends DeliveryScope {
+  readonly subscription_id: string | null;
+  readonly event_id: string | null;
+  readonly status: DeliveryStatus | null;
+  readonly type: string | null;
+  /** Events published at this time or later, in milliseconds since the epoch. */
+  readonly after: number | null;
+  /** Events published before this time. */
+  readonly before: number | null;
+}
+
+/** A page of the log, newest first. */
+export interface DeliveryPage {
+  readonly deliveries: readonly DeliveryRecord[];
+  /**
+   * The upper bound of the next page's sequence numbers; null when this page is the last. A page may be shorter than
+   * the limit, even empty, because one request reads a bounded part of the log.
+   */
+  readonly next: number | null;
+}
+
+/** The pending deliveries of a subscription, counted up to a limit. */
+export interface Backlog {
+  readonly pending: number;
+  /** When the oldest pending event was published; null when nothing is pending. */
+  readonly oldest_pending_at: number | null;
+}
+
+/** The count of pending deliveries of all applications stops here. */
+export const mostPendingCounted = 500_000;
+
+/** The most attempts of one delivery, including those requested by people. */
+export const maxAttempts = 100;
+
+export const deliveryPages = { maxResults: 100, defaultResults: 25 } as const;
+
+/** The error when the application has no receiver, with what to do about it. */
+export function noReceiver({ disabled, delivery }: Pick<Application, "disabled" | "delivery">): DomainError {
+  const uncalled =
+    delivery === "stream"
+      ? "The application receives its events only on the event stream, which can be read again; to use webhooks, set delivery to webhook or both with PATCH /public/v1/application"
+      : "The application has no webhook URL; set one with PATCH /public/v1/application";
+  return new DomainError("conflict", disabled ? "The application is disabled" : uncalled);
+}
+
+/** The error when the endpoint is disabled. */
+export function disabledReceiver(reason: DisabledReason): DomainError {
+  const why = reason === "gone" ? "it answered 410" : "it failed for too long";
+  return new DomainError(
+    "conflict",
+    `The endpoint is disabled because ${why}; nothing is sent until it is enabled again`,
+  );
+}
+
+/**
+ * Reserves a slot in memory for a new delivery of an application. Returns false if the delivery must stay in the store.
+ * With `isBehind`, the store may have earlier deliveries that this process does not know.
+ */
+export type ReserveSlot = (applicationId: string, isBehind?: boolean) => boolean;
+
+/** Published events and their fan-out to subscriptions. */
+export interface EventStore {
+  /**
+   * Stores the event with one delivery per subscription. An event that was published before with the same id gets the
+   * same result, and nothing is stored. Rejects with `conflict` when the id is that of another event, and with
+   * `invalid_parameter` when the broadcaster does not exist.
+   *
+   * @param reserveSlot called for each delivery that is to be sent; those with a slot are returned as `taken`, all
+   * others wait for `claim`
+   */
+  publish(event: NewEvent, reserveSlot: ReserveSlot): Promise<StoredEvent>;
+  /** Stores all of these events, or rejects with `BatchRefused` and stores none. */
+  publishAll(events: readonly NewEvent[], reserveSlot: ReserveSlot): Promise<StoredEvents>;
+}
+
+/** A published event with its new deliveries. */
+export interface StoredEvent extends PublishedEvent {
+  /** The deliveries that have a slot in memory, in order. */
+  readonly taken: readonly DueDelivery[];
+  /** Ids of applications with new deliveries on their event stream. */
+  readonly streamed: readonly string[];
+}
+
+/** Events that were published together. */
+export interface StoredEvents extends Pick<StoredEvent, "taken" | "streamed"> {
+  readonly published: readonly PublishedEvent[];
+}
+
+/**
+ * Deliveries: the queue of each application, and the log of what was sent. Deliveries are numbered (`seq`) in the order
+ * in which their events were published.
+ */
+export interface DeliveryStore {
+  /** The highest number given so far; 0 before the first. */
+  last(): Promise<number>;
+  /** The number of the last delivery whose event was published before `time`. */
+  lastBefore(time: number): Promise<number>;
+  /** When the event of the last stored delivery up to `seq` was published; null when none of these is stored. */
+  publishedUpTo(seq: number): Promise<number | null>;
+  /** The highest number of a delivery of the application that retention has removed; 0 when there is none. */
+  lastRemoved(applicationId: string): Promise<number>;
+  /** The next deliveries for the event stream of an application, in order, starting after the number `after`. */
+  streamed(applicationId: string, after: number, userId: number | null): Promise<StreamedDeliveries>;
+  /** Ends all claims of an earlier process. For a process that is alone, before it delivers. */
+  releaseAll(): Promise<void>;
+  /** Applications that have deliveries to claim, each with the time at which the earliest is due. */
+  pending(): Promise<{ application_id: string; due_at: number }[]>;
+  /** Makes retries that are due after `latest` due at `now`: a clock that was far ahead had scheduled them. */
+  makeFarRetriesDue(now: number, latest: number): Promise<void>;
+  /**
+   * Claims due deliveries of an application: first attempts in the order of publishing, then retries. A claim lasts
+   * until the delivery is recorded or released, or until the process restarts.
+   */
+  claim(applicationId: string, now: number, limit: number): Promise<Claimed>;
+  /** Ends the claims of these deliveries. They can be claimed again. */
+  release(seqs: readonly number[]): Promise<void>;
+  /**
+   * Stores the results of attempts. A delivery that was canceled during its attempt becomes `delivered` if the receiver
+   * accepted it, else it stays canceled; the attempt is stored in both cases. A retry that was scheduled in an earlier
+   * generation of its endpoint is due at once. The states of endpoints are stored too, with the notices about them,
+   * unless their generation is over. A notice that is already stored changes nothing.
+   */
+  record(
+    results: readonly AttemptResult[],
+    endpoints: readonly Endpoint[],
+    notices?: readonly NewNotice[],
+  ): Promise<void>;
+  /** Makes events that are already published visible to other connections of this process. */
+  settle(): Promise<void>;
+  /**
+   * Deliveries numbered below `below` (null for the first page), newest first. One call reads a bounded part of the
+   * log.
+   */
+  page(filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage>;
+  find(scope: DeliveryScope, id: string): Promise<SentDelivery | null>;
+  backlog(applicationId: string, subscriptionId: string): Promise<Backlog>;
+  /** The backlog of all applications together. Counts at most `mostPendingCounted` deliveries. */
+  backlogOfAll(): Promise<Backlog>;
+  /**
+   * Makes a delivery due at `now`, whatever its status. It no longer expires, and the extra attempt uses up nothing of
+   * its retry schedule. Rejects with `not_found`, and with `conflict` when it cannot be sent.
+   */
+  retry(scope: DeliveryScope, id: string, now: number): Promise<DeliveryRecord>;
+}
+
+/** A part of the event stream of an application. */
+interface StreamedDeliveries {
+  readonly deliveries: readonly StreamedDelivery[];
+  /** How many further deliveries have lost their body to retention. */
+  readonly lost: number;
+  /** The part is complete up to this number. */
+  readonly upTo: number;
+  /** Whether the stream ended there. */
+  readonly isAll: boolean;
+}
+
+/** The deliveries that were claimed for an application. */
+export interface Claimed {
+  readonly due: DueDelivery[];
+  /** Whether more first attempts are waiting. */
+  readonly hasBacklog: boolean;
+  /** When the first retry that was not claimed is due, in milliseconds since the epoch; null when there is none. */
+  readonly retryAt: number | null;
+}
+
+/** Removes old data, in small steps. */
+export interface RetentionStore {
+  /** Removes some of the data that is older than `retention`. Resolves to true when nothing is left to remove. */
+  prune(retention: Retention, now: number): Promise<boolean>;
+  /**
+   * Removes some finished deliveries while the data is nearly as large as `maxBytes` (null for no limit): first the
+   * delivered ones, oldest first, then all others. Resolves to true when there is nothing to remove. Also sets the size
+   * at which publishing is refused. Does nothing on PostgreSQL.
+   */
+  trim(maxBytes: number | null): Promise<boolean>;
+  /**
+   * Returns some free space of the file to the file system, if the database can. Resolves to true when none is left.
+   */
+  shrink(): Promise<boolean>;
+}

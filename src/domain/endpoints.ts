@@ -1,4 +1,4 @@
-import type { EndpointNotice } from "./operations/notices.ts";
+import type { EndpointNotice } from "./notices.ts";
 import { day, hour, minute } from "./time.ts";
 
 /**
@@ -145,4 +145,18 @@ export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
 /** The state of a new generation with another URL: initial, except that `warned_at` stays. */
 export function atAnotherUrl({ application_id, warned_at }: Endpoint, generation: number): Endpoint {
   return { ...newEndpoint(application_id, generation), warned_at };
+}
+
+/** The state of each application's endpoint. */
+export interface EndpointStore {
+  /** null when nothing was sent to it yet. */
+  find(applicationId: string): Promise<Endpoint | null>;
+  /** Endpoints that are failing or disabled. */
+  failing(): Promise<Endpoint[]>;
+  /**
+   * Begins a new generation of an endpoint, neither failing nor disabled, and makes its retries due at `now` (the next
+   * 10,000 of them; later ones keep their schedule). Resolves to the generation, or to null when the application is
+   * gone.
+   */
+  enable(applicationId: string, now: number): Promise<number | null>;
 }

@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { BatchMode, BatchResult } from "./batches.ts";
 import { slugForm } from "./categories.ts";
 import { DomainError } from "./errors.ts";
-import { about, Count, Id, nullable, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
-import { grouped } from "./validation/text.ts";
+import { about, Count, grouped, Id, nullable, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
 
 /** A user's channel as the platform reports it. */
 export const ChannelInput = Type.Object({
@@ -104,4 +104,42 @@ export function endedBySnapshot(
     "confirmation_required",
     `The snapshot would end ${share}, more than ${confirmAbovePercent} %, so it has ended none. If it is complete, send it again with confirm=true`,
   );
+}
+
+/** Channels. Each belongs to a user. */
+export interface ChannelStore {
+  upsert(channels: readonly Channel[], mode?: BatchMode): Promise<BatchResult>;
+  /** The next channels by ascending id, starting after `after`, as the platform reported them. */
+  page(after: number, limit: number): Promise<Channel[]>;
+  /** Removes a channel and ends its livestream. Ignores an unknown id. */
+  remove(id: number): Promise<void>;
+  /** A channel without a picture gets that of its user. */
+  byIds(ids: readonly number[]): Promise<Channel[]>;
+}
+
+/** The live channels, each with its category. */
+export interface LivestreamStore {
+  /** `now` is the `started_at` of a new livestream that has none. */
+  upsert(livestreams: readonly NewLivestream[], now: string, mode?: BatchMode): Promise<BatchResult>;
+  /**
+   * Stores all of these livestreams and ends every other, or changes nothing: throws `BatchRefused`, or
+   * `confirmation_required` (see `endedBySnapshot`). Returns the ended channels.
+   */
+  replaceAll(
+    livestreams: readonly NewLivestream[],
+    now: string,
+    confirmAbovePercent: number,
+  ): Promise<readonly number[]>;
+  /**
+   * Ends every livestream of a channel that is not in `named`, or none: see `endedBySnapshot`. Returns the ended
+   * channels.
+   */
+  endOthers(named: readonly number[], ending: SnapshotEnding): Promise<readonly number[]>;
+  /** The next livestreams by ascending id of the channel, starting after `after`. */
+  page(after: number, limit: number): Promise<Livestream[]>;
+  /** Ends the livestreams of these channels. Ignores channels that are not live. */
+  end(channelIds: readonly number[]): Promise<void>;
+  all(): Promise<Livestream[]>;
+  /** The livestreams of those channels that are live. */
+  byChannels(channelIds: readonly number[]): Promise<Livestream[]>;
 }

@@ -1,5 +1,4 @@
-import type { DeliveryStatus } from "./deliveries.ts";
-import { type DeliveryScope, maxAttempts } from "./delivery-log.ts";
+import { type DeliveryScope, type DeliveryStatus, maxAttempts } from "./deliveries.ts";
 import { DomainError, type FieldProblem, invalidFields } from "./errors.ts";
 import { day } from "./time.ts";
 
@@ -109,4 +108,21 @@ function atMost(limit: number, running: readonly Replay[], of: string): void {
   if (running.length < limit) return;
   const message = `${running.length} ${running.length === 1 ? "replay" : "replays"} of ${of} ${running.length === 1 ? "is" : "are"} running; wait for one of them or cancel it`;
   throw new DomainError("conflict", message);
+}
+
+/** Replays: jobs that send a range of deliveries again. */
+export interface ReplayStore {
+  /** Rejects with `conflict` as `checkBeside` does, and when nothing can be sent to the application now. */
+  create(replay: NewReplay): Promise<Replay>;
+  find(scope: DeliveryScope, id: string): Promise<Replay | null>;
+  /** The newest replays, newest first. */
+  page(scope: DeliveryScope, limit: number): Promise<Replay[]>;
+  /** Ends a running replay. Deliveries that it has queued are still sent. Resolves to false for an unknown id. */
+  cancel(scope: DeliveryScope, id: string, now: number): Promise<boolean>;
+  running(): Promise<Replay[]>;
+  /**
+   * Does a small step of a running replay: makes some of its deliveries due, unless many deliveries of the application
+   * already are. Stores them together with the replay's position. Resolves to false when there was nothing to do.
+   */
+  advance(id: string, now: number): Promise<boolean>;
 }

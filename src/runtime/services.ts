@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { Log } from "../log/log.ts";
+import type { Log } from "./log.ts";
 
 /** A task that runs as long as the server does. */
 export interface Service {

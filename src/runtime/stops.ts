@@ -1,5 +1,5 @@
-import type { Log } from "../log/log.ts";
 import { inTime } from "./event-loop.ts";
+import type { Log } from "./log.ts";
 
 type Stop = (graceMs: number) => unknown;
 

@@ -1,5 +1,5 @@
 /* The compressed size of event bodies by type, and the time that compression takes: bun tests/bench/bodies.ts */
-import { bodyBytes, keptBody } from "../../src/store/sqlite/deliveries/bodies.ts";
+import { bodyBytes, keptBody } from "../../src/store/sqlite/delivery-rows.ts";
 import { sampleBodies } from "../support/bodies.ts";
 import { benchmark } from "./support/bench.ts";
 import { microseconds, percent, table, whole } from "./support/report.ts";

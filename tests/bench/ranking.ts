@@ -4,9 +4,9 @@
  */
 
 import { join } from "node:path";
-import { platformData } from "../../src/batch/platform-data.ts";
 import { seeded } from "../../src/dev/chance.ts";
-import { Ranking } from "../../src/ranking/ranking.ts";
+import { platformData } from "../../src/platform/platform-data.ts";
+import { Ranking } from "../../src/platform/ranking.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { ndjson } from "../support/rows.ts";
 import { benchmark } from "./support/bench.ts";

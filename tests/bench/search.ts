@@ -4,15 +4,15 @@
  */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { applyBatch } from "../../src/batch/apply.ts";
-import { platformData } from "../../src/batch/platform-data.ts";
+import type { Store } from "../../src/domain/store.ts";
 import type { NewUser } from "../../src/domain/users.ts";
-import { fold } from "../../src/domain/validation/text.ts";
-import { Ranking } from "../../src/ranking/ranking.ts";
-import { migrate } from "../../src/store/sqlite/database/migrations.ts";
-import { userSearch } from "../../src/store/sqlite/search/search.ts";
+import { fold } from "../../src/domain/validation/fields.ts";
+import { applyBatch } from "../../src/platform/batches.ts";
+import { platformData } from "../../src/platform/platform-data.ts";
+import { Ranking } from "../../src/platform/ranking.ts";
+import { migrate } from "../../src/store/sqlite/migrations.ts";
+import { userSearch } from "../../src/store/sqlite/search.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
-import type { Store } from "../../src/store/store.ts";
 import { groups, insertedAtOnce, now, type Opened, onPostgres, onSqlite, users } from "./search/stores.ts";
 import { benchmark, type Outcome } from "./support/bench.ts";
 import { sampleUsers, usernameOf } from "./support/platform.ts";

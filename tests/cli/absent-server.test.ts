@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { request } from "../../src/cli/client/http.ts";
+import { request } from "../../src/cli/calls/http.ts";
 import { ownListener } from "../support/listener.ts";
 import { run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";

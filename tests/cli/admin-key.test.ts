@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startApp } from "../../src/app.ts";
-import { readConfig } from "../../src/config/read-config.ts";
-import { createLog } from "../../src/log/log.ts";
+import { createLog } from "../../src/runtime/log.ts";
+import { readConfig } from "../../src/server/settings/read-config.ts";
+import { startApp } from "../../src/server/start.ts";
 import { ownListener } from "../support/listener.ts";
 import {
   expectFailure,

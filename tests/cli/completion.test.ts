@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { candidatesFor } from "../../src/cli/completion/candidates.ts";
+import { candidatesFor } from "../../src/cli/completion.ts";
 import { program, run } from "../support/process.ts";
 import { testDirectory } from "../support/server.ts";
 

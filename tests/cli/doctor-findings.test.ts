@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import { chmodSync, mkdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readConfig } from "../../src/config/read-config.ts";
-import { sizesOf } from "../../src/data/disk-sizes.ts";
-import { integrityFindings } from "../../src/doctor/database.ts";
-import { spaceFinding } from "../../src/doctor/directory.ts";
-import { runningFindings } from "../../src/doctor/running.ts";
 import { day } from "../../src/domain/time.ts";
+import { sizesOf } from "../../src/operations/disk-sizes.ts";
+import { integrityFindings } from "../../src/operations/doctor/database.ts";
+import { spaceFinding } from "../../src/operations/doctor/directory.ts";
+import { runningFindings } from "../../src/operations/doctor/running.ts";
+import { readConfig } from "../../src/server/settings/read-config.ts";
 import { databaseCheckProgram } from "../../src/thread-programs.ts";
 import { breakIndex } from "../support/backups.ts";
 import { alterDatabase, endedServer, freePorts, ofCheck } from "../support/doctor.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { dataKinds } from "../../src/batch/platform-data.ts";
 import { seeded } from "../../src/dev/chance.ts";
+import { dataKinds } from "../../src/platform/platform-data.ts";
 import { expectFailure, printedJson, run, untimed } from "../support/process.ts";
 import { adminKey, json, startServer, type TestServer, testDirectory } from "../support/server.ts";
 

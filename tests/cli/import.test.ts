@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { maxErrors, maxLineBytes } from "../../src/batch/apply.ts";
+import { maxErrors, maxLineBytes } from "../../src/platform/batches.ts";
 import { expectFailure, run, type ServerProcess, serve, untimed } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { ndjson } from "../support/rows.ts";

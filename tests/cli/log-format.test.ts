@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { textLines } from "../../src/cli/output/log-lines.ts";
-import { LogOutput } from "../../src/log/log-output.ts";
+import { LogOutput } from "../../src/runtime/log-output.ts";
 import type { Style } from "../../src/runtime/terminal.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 import { ownProcess, program } from "../support/process.ts";

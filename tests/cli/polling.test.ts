@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { askingAgain } from "../../src/cli/client/polling.ts";
+import { askingAgain } from "../../src/cli/calls/polling.ts";
 import { errorOf } from "../../src/client/errors.ts";
 
 const answer = async (status: number) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createServer } from "node:http";
 import express from "express";
 import { type PlatformEvent, type ReceivedEvent, receiver } from "../../src/client/onair.ts";
-import { newWebhookSecret, sign } from "../../src/webhooks/signature.ts";
+import { newWebhookSecret, sign } from "../../src/delivery/signature.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { ownListener } from "../support/listener.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newWebhookSecret } from "../../src/delivery/signature.ts";
 import { openCredentials, saveCredentials } from "../../src/dev/credentials.ts";
 import type { DevPlatform } from "../../src/dev/platform.ts";
-import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 import { startPlatform, type TestPlatform } from "../support/dev-platform.ts";
 import { ownReceiver } from "../support/receiver.ts";

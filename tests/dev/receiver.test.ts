@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { newWebhookSecret, sign } from "../../src/delivery/signature.ts";
 import { type DevReceiver, isReceiverUrl, startReceiver } from "../../src/dev/receiver.ts";
-import { chatMessageSent } from "../../src/domain/events/chat-message-sent.ts";
+import { chatMessageSent } from "../../src/domain/events/chat.ts";
 import { clockTime, terminalOn } from "../../src/runtime/terminal.ts";
-import { newWebhookSecret, sign } from "../../src/webhooks/signature.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 
 const secret = newWebhookSecret();

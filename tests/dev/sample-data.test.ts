@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { applyBatch, type Intake } from "../../src/batch/apply.ts";
 import { seeded } from "../../src/dev/chance.ts";
 import { newLivestream, nextToChange, nextViewers, typicallyLive } from "../../src/dev/livestreams.ts";
 import { sampleData } from "../../src/dev/sample-data.ts";
+import { applyBatch, type Intake } from "../../src/platform/batches.ts";
 import { testServer } from "../support/server.ts";
 
 const now = Date.parse("2026-01-14T16:00:00Z");

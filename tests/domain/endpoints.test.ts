@@ -9,7 +9,7 @@ import {
   newEndpoint,
   warnAfterMs,
 } from "../../src/domain/endpoints.ts";
-import type { EndpointNotice } from "../../src/domain/operations/notices.ts";
+import type { EndpointNotice } from "../../src/domain/notices.ts";
 import { hour, minute } from "../../src/domain/time.ts";
 
 const start = Date.parse("2026-01-14T16:00:00.000Z");

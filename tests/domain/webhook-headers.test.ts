@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { requestHead } from "../../src/delivery/send/request-head.ts";
 import {
   changedWebhookHeaders,
   maskedWebhookHeaders,
   type WebhookHeaderChanges,
   webhookHeaderProblems,
 } from "../../src/domain/webhook-headers.ts";
-import { requestHead } from "../../src/webhooks/client/request-head.ts";
 
 const problem = (name: string, value: string | null = "v") =>
   webhookHeaderProblems(Object.fromEntries([[name, value]]))[0]?.message ?? null;

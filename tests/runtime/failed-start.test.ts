@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { startApp } from "../../src/app.ts";
-import { readConfig } from "../../src/config/read-config.ts";
-import { createLog } from "../../src/log/log.ts";
+import { createLog } from "../../src/runtime/log.ts";
 import { Stops } from "../../src/runtime/stops.ts";
+import { readConfig } from "../../src/server/settings/read-config.ts";
+import { startApp } from "../../src/server/start.ts";
 import { keptLog } from "../support/kept-log.ts";
 import { isListening, unusedPort } from "../support/ports.ts";
 import { ownDirectory } from "../support/server.ts";

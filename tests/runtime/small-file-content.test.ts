@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readForward } from "../../src/cli/arguments.ts";
-import { readSecret } from "../../src/config/read-config.ts";
 import { smallFile } from "../../src/runtime/small-file.ts";
+import { readSecret } from "../../src/server/settings/read-config.ts";
 import { testDirectory } from "../support/server.ts";
 
 const path = join(testDirectory(), "file");

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { auditLimits, type NewAuditEntry } from "../../src/domain/operations/audit.ts";
+import { auditLimits, type NewAuditEntry } from "../../src/domain/audit.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { hour } from "../../src/domain/time.ts";
-import type { Store } from "../../src/store/store.ts";
 import { ownStore } from "../support/store.ts";
 
 const all = { actor_id: null, action: null, object: null, object_id: null, after: null, before: null };

@@ -1,7 +1,11 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { seeded } from "../../src/dev/chance.ts";
-import type { AttemptResult, DueDelivery } from "../../src/domain/deliveries.ts";
-import { type DeliveryFilter, everything } from "../../src/domain/delivery-log.ts";
+import {
+  type AttemptResult,
+  type DeliveryFilter,
+  type DueDelivery,
+  everything,
+} from "../../src/domain/deliveries.ts";
 import { isoTime, second } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import { loggedDeliveries, newEvent, storedApplication, testStore, wholeLog } from "../support/store.ts";

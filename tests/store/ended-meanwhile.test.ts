@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { AttemptResult, DueDelivery } from "../../src/domain/deliveries.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/domain/store.ts";
 import {
   attemptResult,
   loggedDeliveries,

@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from "bun:test";
 import { type DeliveryMode, deliveryModes } from "../../src/domain/applications.ts";
-import { everything } from "../../src/domain/delivery-log.ts";
+import { BatchRefused } from "../../src/domain/batches.ts";
+import { everything } from "../../src/domain/deliveries.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { isoTime } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import { BatchRefused } from "../../src/store/batch.ts";
-import type { Store } from "../../src/store/store.ts";
 import {
   attemptResult,
   loggedDeliveries,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { idempotencyMs } from "../../src/domain/deliveries.ts";
+import type { IdempotencyStore } from "../../src/domain/idempotency.ts";
 import { hour, second } from "../../src/domain/time.ts";
-import type { IdempotencyStore } from "../../src/store/idempotency.ts";
 import { ownStore, storedAt } from "../support/store.ts";
 
 const key = "key-1";

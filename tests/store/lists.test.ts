@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import type { ApplicationFilter, ApplicationState } from "../../src/domain/applications.ts";
 import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { channelFrom } from "../../src/domain/livestreams.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import type { Store } from "../../src/store/store.ts";
 import { ownStore, storedApplication } from "../support/store.ts";
 
 const at = "2026-01-02T03:04:05Z";

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { noticesOf } from "../../src/delivery/notices.ts";
 import { newEndpoint } from "../../src/domain/endpoints.ts";
-import type { Store } from "../../src/store/store.ts";
-import { noticesOf } from "../../src/webhooks/notices/notice.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { ownStore, storedApplication } from "../support/store.ts";
 
 const recipient = {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { newOperatorKey } from "../../src/domain/operator-keys.ts";
-import { maxOperatorSessions } from "../../src/store/operator-keys.ts";
+import { maxOperatorSessions, newOperatorKey } from "../../src/domain/operator-keys.ts";
 import { ownStore } from "../support/store.ts";
 
 const hash = (n: number) =>

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { DeliveryStatus } from "../../src/domain/deliveries.ts";
-import { everything } from "../../src/domain/delivery-log.ts";
+import { type DeliveryStatus, everything } from "../../src/domain/deliveries.ts";
 import { newEndpoint } from "../../src/domain/endpoints.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { day } from "../../src/domain/time.ts";
-import type { Store } from "../../src/store/store.ts";
 import {
   attemptResult,
   loggedDeliveries,

@@ -2,11 +2,11 @@ import { Database } from "bun:sqlite";
 import { expect, onTestFinished, test } from "bun:test";
 import { join } from "node:path";
 import { seeded } from "../../src/dev/chance.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { type NewUser, userFrom } from "../../src/domain/users.ts";
-import { fold } from "../../src/domain/validation/text.ts";
-import { popularityBucket } from "../../src/store/sqlite/search/popularity.ts";
+import { fold } from "../../src/domain/validation/fields.ts";
+import { popularityBucket } from "../../src/store/sqlite/matches.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
-import type { Store } from "../../src/store/store.ts";
 import { differentNames, foldedNames } from "../support/folded-names.ts";
 import { emptyStore, ownStore } from "../support/store.ts";
 

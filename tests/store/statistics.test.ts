@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { StatisticRow } from "../../src/domain/operations/statistics.ts";
+import type { StatisticRow } from "../../src/domain/statistics.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { day, hour, minute } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import type { Store } from "../../src/store/store.ts";
 import { ownStore } from "../support/store.ts";
 
 const row = (subject: string, at: number, delivered: number, durations: number[] = []): StatisticRow => ({

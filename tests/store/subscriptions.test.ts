@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { newId } from "../../src/domain/ids.ts";
+import type { Store } from "../../src/domain/store.ts";
 import type { Subscription, WantedEvent } from "../../src/domain/subscriptions.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import type { Store } from "../../src/store/store.ts";
 import { ownStore, storedApplication } from "../support/store.ts";
 
 const now = Date.parse("2026-01-14T16:00:00Z");

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { codeChallenge } from "../../src/domain/authorizations.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { hour, isoTime } from "../../src/domain/time.ts";
-import { refreshTokensAnHour } from "../../src/domain/tokens.ts";
+import { codeChallenge, refreshTokensAnHour } from "../../src/domain/tokens.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import type { Store } from "../../src/store/store.ts";
 import { isOnPostgres } from "../support/server.ts";
 import { ownStore, storedApplication, storedAt } from "../support/store.ts";
 

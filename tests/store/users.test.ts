@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import type { Store } from "../../src/domain/store.ts";
 import { type UserInput, userFrom } from "../../src/domain/users.ts";
-import type { Store } from "../../src/store/store.ts";
 import { ownStore } from "../support/store.ts";
 
 const at = "2026-01-02T03:04:05Z";

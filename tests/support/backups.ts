@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ownerFile } from "../../src/backups/destination.ts";
+import { ownerFile } from "../../src/operations/backups/destination.ts";
 import { json, type ServerClient } from "./server.ts";
 
 export const backupsPath = "/admin/v1/backups";

@@ -1,8 +1,8 @@
-import { readConfig } from "../../src/config/read-config.ts";
 import { openCredentials } from "../../src/dev/credentials.ts";
 import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
-import { createLog } from "../../src/log/log.ts";
+import { createLog } from "../../src/runtime/log.ts";
 import { terminalOn } from "../../src/runtime/terminal.ts";
+import { readConfig } from "../../src/server/settings/read-config.ts";
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;

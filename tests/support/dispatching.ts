@@ -1,12 +1,12 @@
-import { watchedStore } from "../../src/engine/watched-store.ts";
-import { createLog } from "../../src/log/log.ts";
-import { type Ownership, soleOwnership } from "../../src/store/replicas/ownership.ts";
-import type { Store } from "../../src/store/store.ts";
-import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
-import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
-import { eventSink } from "../../src/webhooks/event-sink.ts";
-import { noticesOf } from "../../src/webhooks/notices/notice.ts";
-import { newSigningKey, readSigningKey } from "../../src/webhooks/signature.ts";
+import { createDispatcher } from "../../src/delivery/dispatcher.ts";
+import { noticesOf } from "../../src/delivery/notices.ts";
+import { eventSink } from "../../src/delivery/publish.ts";
+import type { SendRequest, SendResult } from "../../src/delivery/send/send.ts";
+import { newSigningKey, readSigningKey } from "../../src/delivery/signature.ts";
+import { watchedStore } from "../../src/delivery/watched-store.ts";
+import { type Ownership, soleOwnership } from "../../src/domain/replicas.ts";
+import type { Store } from "../../src/domain/store.ts";
+import { createLog } from "../../src/runtime/log.ts";
 import { newEvent, storedAt } from "./store.ts";
 import { untilSettled } from "./until.ts";
 

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Finding } from "../../src/domain/operations/findings.ts";
+import type { Finding } from "../../src/domain/findings.ts";
 import { run } from "./process.ts";
 import { users } from "./real-data.ts";
 import { adminKey, startServer, testDirectory } from "./server.ts";

@@ -1,10 +1,10 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { join } from "node:path";
 import { type Column, getTableColumns } from "drizzle-orm";
-import { copiedNouns, copiedSettings } from "../../src/store/operations/copy.ts";
-import { sqliteTables } from "../../src/store/sqlite/copy/tables.ts";
-import { openDatabase } from "../../src/store/sqlite/database/open.ts";
-import { keptBody } from "../../src/store/sqlite/deliveries/bodies.ts";
+import { copiedNouns, copiedSettings } from "../../src/domain/copy.ts";
+import { sqliteTables } from "../../src/store/sqlite/copy.ts";
+import { keptBody } from "../../src/store/sqlite/delivery-rows.ts";
+import { openDatabase } from "../../src/store/sqlite/open.ts";
 import { ownDirectory } from "./server.ts";
 
 type Noun = keyof typeof sqliteTables;

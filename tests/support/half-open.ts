@@ -1,8 +1,8 @@
 import { connect as openSocket, type Socket } from "node:net";
 import { connect } from "node:tls";
-import { listen, listener } from "../../src/http/server.ts";
-import { createLog } from "../../src/log/log.ts";
-import { readCertificate } from "../../src/serving/certificates.ts";
+import { listen, listener } from "../../src/api/http/server.ts";
+import { readCertificate } from "../../src/operations/certificates.ts";
+import { createLog } from "../../src/runtime/log.ts";
 
 /*
  * A program: connections are opened, the certificate of their listener is renewed, and only then do they begin TLS.

@@ -1,4 +1,4 @@
-import { createLog, type Log, type LogLevel } from "../../src/log/log.ts";
+import { createLog, type Log, type LogLevel } from "../../src/runtime/log.ts";
 
 /** A log whose lines are kept. */
 export function keptLog(

@@ -1,4 +1,4 @@
-import { codeChallenge } from "../../src/domain/authorizations.ts";
+import { codeChallenge } from "../../src/domain/tokens.ts";
 import { users } from "./real-data.ts";
 import { json, type TestApplication, type TestServer, type TestServerOptions, testServer } from "./server.ts";
 

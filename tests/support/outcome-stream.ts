@@ -1,4 +1,4 @@
-import type { DeliveryOutcome } from "../../src/domain/operations/outcomes.ts";
+import type { DeliveryOutcome } from "../../src/domain/outcomes.ts";
 import { afterThisTest } from "./after-tests.ts";
 
 export interface Outcomes {

@@ -1,6 +1,6 @@
 import { loginPage } from "../../src/dev/login-page.ts";
 import type { NewApplication } from "../../src/domain/applications.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { testListener } from "./listener.ts";
 import { adminKey, type TestServer, testServer } from "./server.ts";
 

@@ -1,7 +1,7 @@
-import { readDatabaseUrl } from "../../src/store/postgres/database/connection-url.ts";
-import { openPool, type Postgres } from "../../src/store/postgres/database/pool.ts";
-import { openPostgresStore } from "../../src/store/postgres/store.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/domain/store.ts";
+import { openPool, type Postgres } from "../../src/postgres/pool.ts";
+import { openPostgresStore } from "../../src/postgres/store.ts";
+import { readDatabaseUrl } from "../../src/store/database-url.ts";
 import { afterThisTest } from "./after-tests.ts";
 import { emptyDatabase } from "./postgres.ts";
 

@@ -1,7 +1,7 @@
 import { SQL } from "bun";
-import { readDatabaseUrl } from "../../src/store/postgres/database/connection-url.ts";
-import { migrateDatabase, schemaSteps } from "../../src/store/postgres/database/migrations.ts";
-import { openPool } from "../../src/store/postgres/database/pool.ts";
+import { migrateDatabase, schemaSteps } from "../../src/postgres/migrations.ts";
+import { openPool } from "../../src/postgres/pool.ts";
+import { readDatabaseUrl } from "../../src/store/database-url.ts";
 import { isInstalled, startPostgres } from "./postgres-server.ts";
 
 /** A test's database. */

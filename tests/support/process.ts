@@ -2,7 +2,7 @@ import { expect, spyOn } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { runProgram } from "../../src/cli/program.ts";
-import type { Environment } from "../../src/config/read-config.ts";
+import type { Environment } from "../../src/server/settings/read-config.ts";
 import { afterThisTest } from "./after-tests.ts";
 import { adminKey, ServerClient } from "./server.ts";
 

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type App, startApp } from "../../src/app.ts";
-import type { AwsVariables } from "../../src/backups/destination.ts";
-import { checkConfig, sound } from "../../src/config/read-config.ts";
-import type { WelcomeSource } from "../../src/console/session.ts";
-import { createLog, type Log } from "../../src/log/log.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/domain/store.ts";
+import type { AwsVariables } from "../../src/operations/backups/destination.ts";
+import { createLog, type Log } from "../../src/runtime/log.ts";
+import { checkConfig, sound } from "../../src/server/settings/read-config.ts";
+import { type App, startApp } from "../../src/server/start.ts";
+import type { WelcomeSource } from "../../src/web/session.ts";
 import { afterTests, afterThisTest } from "./after-tests.ts";
 import { giveTables } from "./migrated.ts";
 import { ndjson } from "./rows.ts";

@@ -1,14 +1,20 @@
+import { newWebhookSecret } from "../../src/delivery/signature.ts";
 import type { NewApplication } from "../../src/domain/applications.ts";
-import type { AttemptResult, DueDelivery, NewEvent } from "../../src/domain/deliveries.ts";
-import { type DeliveryFilter, type DeliveryRecord, everything } from "../../src/domain/delivery-log.ts";
+import {
+  type AttemptResult,
+  type DeliveryFilter,
+  type DeliveryRecord,
+  type DueDelivery,
+  everything,
+  type NewEvent,
+} from "../../src/domain/deliveries.ts";
 import { newId } from "../../src/domain/ids.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { isoTime } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import { readDatabaseUrl } from "../../src/store/postgres/database/connection-url.ts";
-import { openPostgresStore } from "../../src/store/postgres/store.ts";
+import { openPostgresStore } from "../../src/postgres/store.ts";
+import { readDatabaseUrl } from "../../src/store/database-url.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
-import type { Store } from "../../src/store/store.ts";
-import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { afterTests, afterThisTest } from "./after-tests.ts";
 import { giveTables } from "./migrated.ts";
 import { emptyDatabase } from "./postgres.ts";

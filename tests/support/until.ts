@@ -1,4 +1,4 @@
-import type { DispatcherStats } from "../../src/webhooks/dispatcher.ts";
+import type { DispatcherStats } from "../../src/delivery/dispatcher.ts";
 
 const longestMs = 30_000;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { snippets } from "../../src/console/pages/portal/snippets.ts";
+import { snippets } from "../../src/web/pages/portal/snippets.ts";
 import { isListening, unusedPort } from "../support/ports.ts";
 import { run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "puppeteer-core";
 import { exampleUser } from "../../src/domain/examples.ts";
-import { contentsOf } from "../../src/site/contents.ts";
+import { contentsOf } from "../../src/web/site/make.ts";
 import { violations } from "../support/axe.ts";
 import { browserContext, chromium } from "../support/chromium.ts";
 import { docsPage, type Tab } from "../support/pages.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import { newWebhookSecret } from "../../src/delivery/signature.ts";
 import { metric } from "../support/metrics.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";

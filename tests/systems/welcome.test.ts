@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { WelcomeFacts } from "../../src/console/session.ts";
+import type { WelcomeFacts } from "../../src/web/session.ts";
 import { violations } from "../support/axe.ts";
 import { chromium } from "../support/chromium.ts";
 import { type Tab, welcomePage } from "../support/pages.ts";

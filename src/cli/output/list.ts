@@ -1,5 +1,5 @@
 import { type Given, readNumber, switches, valued } from "../arguments.ts";
-import type { Fields } from "../client/admin-api.ts";
+import type { Fields } from "../calls/admin-api.ts";
 import type { ListPage } from "./output.ts";
 
 export const pagingOptions = { ...valued("limit", "cursor"), ...switches("all") };

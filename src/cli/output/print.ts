@@ -1,5 +1,38 @@
-import type { Environment } from "../../config/read-config.ts";
+import { type BatchReport, maxErrors } from "../../platform/batches.ts";
 import { cut, escapedAroundStyles, printable, type Style, terminalOn } from "../../runtime/terminal.ts";
+import type { Environment } from "../../server/settings/read-config.ts";
+
+/** A number with separators, for people. */
+export function counted(count: number): string {
+  return Math.round(count).toLocaleString("en");
+}
+
+/** `1 row`, `2,000 rows`. */
+export function countOf(count: number, noun: string): string {
+  return `${counted(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** A size in bytes as megabytes. */
+export function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
+
+/** A duration in whole seconds. */
+export function duration(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  if (seconds < 100) return `${seconds} s`;
+  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
+}
+
+/** Starts a stopwatch. The returned function gives the elapsed time, like `in 1.2 s`. */
+export function stopwatch(): () => string {
+  const startedAt = performance.now();
+  return () => {
+    const ms = performance.now() - startedAt;
+    if (ms < 1_000) return `in ${Math.max(1, Math.round(ms))} ms`;
+    return `in ${ms < 99_950 ? `${(ms / 1000).toFixed(1)} s` : duration(ms)}`;
+  };
+}
 
 /** Thrown when the reader of standard output has closed it, as `head` does. */
 class OutputClosed extends Error {
@@ -122,4 +155,41 @@ const styles: Readonly<Record<string, Style>> = {
 function styleOfState(text: string): Style | undefined {
   const word = /^[a-z]+/.exec(text)?.[0] ?? "";
   return Object.hasOwn(styles, word) ? styles[word] : undefined;
+}
+
+const shownErrors = 20;
+
+interface ReportOptions {
+  readonly json: boolean;
+  /** Whether it was interrupted. */
+  readonly interrupted?: boolean;
+  /** Whether the batch repeats an earlier one with the same idempotency key; then nothing was sent. */
+  readonly alreadySent?: boolean;
+  /** The duration, like `in 1.2 s`. */
+  readonly took: string;
+}
+
+/** Prints the result of a batch: rejected lines on standard error, counts on standard output. */
+export async function printReport(
+  { accepted, rejected, ignored_fields, errors, ended }: BatchReport & { readonly ended?: number },
+  { json, interrupted = false, alreadySent, took }: ReportOptions,
+): Promise<void> {
+  if (json) {
+    const already_sent = alreadySent;
+    const report = { accepted, rejected, ignored_fields, errors, ended, interrupted, already_sent };
+    return print(JSON.stringify(report));
+  }
+  for (const { line, message } of errors.slice(0, shownErrors)) {
+    note(`line ${line}: ${message}`);
+  }
+  const more = rejected - Math.min(shownErrors, errors.length);
+  if (more > 0) note(`… and ${counted(more)} more; --json shows the first ${counted(maxErrors)}`);
+  const ignored = ignored_fields ? `, ${countOf(ignored_fields, "unknown field")} ignored` : "";
+  const left = ended === undefined ? "" : `, ${countOf(ended, "livestream")} ended`;
+  const counts = `${counted(accepted)} accepted, ${counted(rejected)} rejected${ignored}${left}`;
+  if (alreadySent)
+    return print(
+      `This file was already published with this idempotency key (${counts}). Nothing was sent now.`,
+    );
+  await print(`${counts} ${took}${interrupted ? "; stopped before the end" : ""}`);
 }

@@ -1,4 +1,4 @@
-import { counted, duration, megabytes } from "./format.ts";
+import { counted, duration, megabytes } from "./print.ts";
 
 /** The progress of a long operation, which updates the counts. */
 export interface Progress {

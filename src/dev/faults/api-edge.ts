@@ -1,11 +1,11 @@
+import { explainListenError, urlOf } from "../../api/http/server.ts";
+import { oauthCodeOf, oauthFields, speaksOAuth } from "../../api/oauth/errors.ts";
+import { crossOrigin } from "../../api/public/listener.ts";
 import { newId } from "../../domain/ids.ts";
+import type { Store } from "../../domain/store.ts";
 import { second } from "../../domain/time.ts";
 import { secretHash } from "../../domain/tokens.ts";
-import { oauthCodeOf, oauthFields, speaksOAuth } from "../../http/oauth/errors.ts";
-import { crossOrigin } from "../../http/public/base.ts";
-import { explainListenError, urlOf } from "../../http/server.ts";
-import { isThisMachineAlone } from "../../serving/client-address.ts";
-import type { Store } from "../../store/store.ts";
+import { isThisMachineAlone } from "../../runtime/client-address.ts";
 import type { ApiFault, FaultPlan } from "./plan.ts";
 
 interface ApiEdgeOptions {

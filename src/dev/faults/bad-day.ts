@@ -1,6 +1,6 @@
-import type { App } from "../../app.ts";
-import type { Config } from "../../config/config.ts";
 import { clockTime, printable, type Terminal } from "../../runtime/terminal.ts";
+import type { Config } from "../../server/settings/config.ts";
+import type { App } from "../../server/start.ts";
 import { startApiEdge } from "./api-edge.ts";
 import type { FaultPlan } from "./plan.ts";
 import { startWebhookEdge } from "./webhook-edge.ts";

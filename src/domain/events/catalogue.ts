@@ -1,16 +1,16 @@
 import type { FieldProblem } from "../errors.ts";
 import { problems } from "../validation/problems.ts";
 import { timesInUtc } from "../validation/times.ts";
-import { channelFollowed } from "./channel-followed.ts";
-import { channelRewardRedemptionUpdated } from "./channel-reward-redemption-updated.ts";
-import { channelSubscriptionGifts } from "./channel-subscription-gifts.ts";
-import { channelSubscriptionNew, channelSubscriptionRenewal } from "./channel-subscriptions.ts";
-import { chatMessageSent } from "./chat-message-sent.ts";
+import {
+  channelFollowed,
+  channelRewardRedemptionUpdated,
+  channelSubscriptionGifts,
+  channelSubscriptionNew,
+  channelSubscriptionRenewal,
+} from "./channel.ts";
+import { chatMessageSent, kicksGifted, moderationBanned } from "./chat.ts";
 import type { EventType } from "./event-type.ts";
-import { kicksGifted } from "./kicks-gifted.ts";
-import { livestreamMetadataUpdated } from "./livestream-metadata-updated.ts";
-import { livestreamStatusUpdated } from "./livestream-status-updated.ts";
-import { moderationBanned } from "./moderation-banned.ts";
+import { livestreamMetadataUpdated, livestreamStatusUpdated } from "./livestream.ts";
 
 /** The built-in event types, in the order of lists. */
 export const builtInEventTypes: readonly EventType[] = [

@@ -24,7 +24,7 @@ export interface RegisteredEventType {
 }
 
 /** The fields of a type that an operator sends. */
-export type NewEventType = Omit<RegisteredEventType, "is_published" | "created_at" | "updated_at">;
+type NewEventType = Omit<RegisteredEventType, "is_published" | "created_at" | "updated_at">;
 
 const eventTypeLimits = { registered: 1_000, schemaBytes: 64 * 1024 } as const;
 
@@ -220,4 +220,19 @@ function problemOf(
 function segment(part: unknown): string {
   const name = String(part).replaceAll("~1", "/").replaceAll("~0", "~");
   return /^[0-9]+$/.test(name) ? `[${name}]` : `.${nameInField(name)}`;
+}
+
+/** Event types that operators have registered. */
+export interface EventTypeStore {
+  /**
+   * Stores a type, or changes the description, example and time to live of a known one. Rejects with `conflict` when
+   * the schema of a known version would change, or when there are too many types.
+   */
+  put(type: NewEventType, now: number): Promise<RegisteredEventType>;
+  all(): Promise<RegisteredEventType[]>;
+  /**
+   * Removes a type and its subscriptions; false when there is none. Rejects with `conflict` when an event was
+   * published.
+   */
+  remove(name: string, version: number): Promise<boolean>;
 }

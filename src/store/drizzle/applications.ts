@@ -8,6 +8,7 @@ import {
 } from "../../domain/application-secrets.ts";
 import {
   type Application,
+  type ApplicationStore,
   isSearch,
   type Rotation,
   receives,
@@ -19,10 +20,8 @@ import { atAnotherUrl, enabledAgain } from "../../domain/endpoints.ts";
 import { isoTime } from "../../domain/time.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
 import { changedWebhookHeaders } from "../../domain/webhook-headers.ts";
-import type { ApplicationStore } from "../applications.ts";
-import { endPending } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
-import { renewEndpoint, troubledEndpoints } from "./endpoints.ts";
+import { endPending, renewEndpoint, troubledEndpoints } from "./endpoints.ts";
 import { removeMostOfApplication } from "./removal.ts";
 
 type Changes = Partial<Tables["applications"]["$inferInsert"]>;

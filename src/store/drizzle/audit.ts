@@ -1,12 +1,12 @@
 import { and, desc, eq, getTableColumns, gte, lt, sql } from "drizzle-orm";
 import {
   type AuditFilter,
+  type AuditStore,
   auditLimits,
   auditMergeKey,
   type NewAuditEntry,
-} from "../../domain/operations/audit.ts";
+} from "../../domain/audit.ts";
 import { hour } from "../../domain/time.ts";
-import type { AuditStore } from "../operations/audit.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 import { newestKeeper, removeOld } from "./removal.ts";
 

@@ -1,8 +1,8 @@
 import type { Placeholder, SQL } from "drizzle-orm";
 import type { BunSQLDatabase } from "drizzle-orm/bun-sql";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import type { tables } from "../postgres/schema/tables.ts";
-import type { RemovedSubscriptions } from "../subscriptions.ts";
+import type { RemovedSubscriptions } from "../../domain/subscriptions.ts";
+import type { tables } from "../../postgres/tables.ts";
 
 /*
  * This folder implements nouns for both databases, with statements of drizzle. It uses PostgreSQL's types, because its

@@ -1,7 +1,6 @@
 import { and, count, eq } from "drizzle-orm";
-import { checkChange, checkRemoval } from "../../domain/events/registered.ts";
+import { checkChange, checkRemoval, type EventTypeStore } from "../../domain/events/registered.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { EventTypeStore } from "../event-types.ts";
 import { type Dialect, execute, type Orm } from "./dialect.ts";
 
 export function eventTypeStore(db: Dialect): EventTypeStore {

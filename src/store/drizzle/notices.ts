@@ -1,6 +1,5 @@
 import { and, asc, desc, eq, gt, inArray, lt, lte, max, sql } from "drizzle-orm";
-import { type NewNotice, type Notice, noticeLimits } from "../../domain/operations/notices.ts";
-import type { NoticeStore } from "../operations/notices.ts";
+import { type NewNotice, type Notice, type NoticeStore, noticeLimits } from "../../domain/notices.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 import { newestKeeper, removeOld } from "./removal.ts";
 

@@ -1,18 +1,16 @@
+import type { Store } from "../../domain/store.ts";
 import { lazily } from "../../runtime/lazily.ts";
-import type { Store } from "../store.ts";
 import { applicationStore } from "./applications.ts";
 import { auditStore } from "./audit.ts";
+import { consentStore, loginRequestStore } from "./authorizations.ts";
 import { categoryStore } from "./categories.ts";
-import { channelStore } from "./channels.ts";
-import { consentStore } from "./consents.ts";
 import type { Dialect } from "./dialect.ts";
 import { endpointStore } from "./endpoints.ts";
 import { eventTypeStore } from "./event-types.ts";
-import { idempotencyStore } from "./idempotency.ts";
-import { loginRequestStore } from "./login-requests.ts";
+import { channelStore } from "./livestreams.ts";
 import { noticeStore } from "./notices.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
-import { settingStore } from "./settings.ts";
+import { idempotencyStore, settingStore } from "./settings.ts";
 import { tokenStore } from "./tokens.ts";
 
 type Nouns = Omit<Store, "close">;

@@ -1,6 +1,11 @@
 import { and, desc, eq, gt, isNull, lte, or } from "drizzle-orm";
-import { checkNewKey, checkRevocation, type OperatorKey } from "../../domain/operator-keys.ts";
-import { maxOperatorSessions, type OperatorKeyStore } from "../operator-keys.ts";
+import {
+  checkNewKey,
+  checkRevocation,
+  maxOperatorSessions,
+  type OperatorKey,
+  type OperatorKeyStore,
+} from "../../domain/operator-keys.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 
 export function operatorKeyStore(db: Dialect): OperatorKeyStore {

@@ -3,10 +3,10 @@ import {
   allSubjects,
   type StatisticPeriod,
   type StatisticRow,
+  type StatisticStore,
   statisticPeriods,
   sumOf,
-} from "../../domain/operations/statistics.ts";
-import type { StatisticStore } from "../operations/statistics.ts";
+} from "../../domain/statistics.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 
 /** The most rows of each period that one step removes. */

@@ -3,20 +3,18 @@ import { DomainError } from "../../domain/errors.ts";
 import { findEventType } from "../../domain/events/catalogue.ts";
 import { newId } from "../../domain/ids.ts";
 import {
+  type SubscribeRequest,
+  type SubscribeResult,
+  type SubscribeResults,
   type Subscription,
   type SubscriptionFilter,
+  type SubscriptionStore,
   type WantedEvent,
   whyNotSubscribed,
 } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
-import type {
-  SubscribeRequest,
-  SubscribeResult,
-  SubscribeResults,
-  SubscriptionStore,
-} from "../subscriptions.ts";
-import { cancelRemoved } from "./deliveries/ending.ts";
 import { type Dialect, execute, executeAll, type Orm, type Tables, type Work } from "./dialect.ts";
+import { cancelRemoved } from "./endpoints.ts";
 
 /** Statements specific to a database. */
 export interface OwnStatements {

@@ -1,18 +1,22 @@
 import { and, between, desc, eq, gt, inArray, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
-import { graceEnded, judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
 import { hour } from "../../domain/time.ts";
 import {
   type AskedGrant,
   appTokensKept,
+  type Exchanged,
+  graceEnded,
+  judgeCode,
+  judgeRefresh,
+  type NewTokens,
   refreshGraceMs,
   refreshTokenLifetimeMs,
   refreshTokensAnHour,
   type ScopeName,
   scopesNamed,
   scopesWithin,
+  type TokenStore,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
-import type { Exchanged, NewTokens, TokenStore } from "../tokens.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 import { endedAtOnce, newestKeeper, removeMostOfApplication } from "./removal.ts";
 

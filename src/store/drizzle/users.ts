@@ -1,10 +1,9 @@
 import { eq, getTableColumns, gt, inArray, type SQL, sql } from "drizzle-orm";
 import { sessionFamily } from "../../domain/tokens.ts";
-import { type NewUser, refusedUsername } from "../../domain/users.ts";
-import type { RemovedUser, UserStore } from "../users.ts";
+import { type NewUser, type RemovedUser, refusedUsername, type UserStore } from "../../domain/users.ts";
 import { keepEach, rowsToRename, temporaryName } from "./batches.ts";
-import { cancelRemoved } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
+import { cancelRemoved } from "./endpoints.ts";
 import { removeMostOfUser } from "./removal.ts";
 
 /** The steps that store a batch of users, inside a transaction. */

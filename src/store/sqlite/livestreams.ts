@@ -2,10 +2,9 @@ import type { Database } from "bun:sqlite";
 import { sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Livestream, NewLivestream } from "../../domain/livestreams.ts";
-import { excluded } from "../drizzle/columns/of-table.ts";
-import { atOnce } from "./database/dialect.ts";
-import { placeholders } from "./schema/columns.ts";
-import { livestreams } from "./schema/platform.ts";
+import { excluded } from "../drizzle/columns-of.ts";
+import { atOnce } from "./dialect.ts";
+import { livestreams, placeholders } from "./schema.ts";
 
 /** Prepares the statements for livestreams that are specific to SQLite. */
 export function livestreamStatements(db: Database, orm: BunSQLiteDatabase) {

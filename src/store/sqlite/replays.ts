@@ -1,13 +1,11 @@
 import type { Database } from "bun:sqlite";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import type { ReplayRow } from "../drizzle/deliveries/replay-rows.ts";
-import { maxRows, replayStore } from "../drizzle/deliveries/replays.ts";
+import type { ReplayStore } from "../../domain/replays.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
-import type { ReplayStore } from "../replays.ts";
-import { atOnce } from "./database/dialect.ts";
-import { deliveryIndexes } from "./deliveries/indexes.ts";
-import { deliveryLog, matches } from "./deliveries/log.ts";
-import { deliveryPositions, regionOf, regionSize } from "./deliveries/positions.ts";
+import { maxRows, type ReplayRow, replayStore } from "../drizzle/replays.ts";
+import { deliveryIndexes, deliveryLog, matches } from "./deliveries.ts";
+import { deliveryPositions, regionOf, regionSize } from "./delivery-rows.ts";
+import { atOnce } from "./dialect.ts";
 
 /** The most regions of the log that one step reads. */
 const maxRegions = 256;

@@ -2,10 +2,10 @@ import type { Database } from "bun:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { SubscriptionList } from "../../domain/subscriptions.ts";
 import type { OwnStatements } from "../drizzle/subscriptions.ts";
-import type { SubscriptionList } from "../subscriptions.ts";
-import type { Snapshots } from "./database/snapshots.ts";
-import { subscriptionCounts } from "./schema/events.ts";
+import { subscriptionCounts } from "./schema.ts";
+import type { Snapshots } from "./snapshots.ts";
 
 /** Makes the statements for subscriptions that are specific to SQLite. */
 export function subscriptionStatements(orm: BunSQLiteDatabase, snapshots: Snapshots): OwnStatements {

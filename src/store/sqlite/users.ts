@@ -1,18 +1,16 @@
 import type { Database } from "bun:sqlite";
 import { sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import type { NewUser, User } from "../../domain/users.ts";
+import type { NewUser, User, UserStore } from "../../domain/users.ts";
 import { once } from "../../runtime/lazily.ts";
-import { excluded } from "../drizzle/columns/of-table.ts";
+import { excluded } from "../drizzle/columns-of.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import { userRecords } from "../drizzle/users.ts";
-import { gathered } from "../rows/gathered.ts";
-import type { UserStore } from "../users.ts";
-import type { Commit } from "./database/commit.ts";
-import { atOnce } from "./database/dialect.ts";
-import { placeholders } from "./schema/columns.ts";
-import { users } from "./schema/platform.ts";
-import { type IndexChange, userSearch } from "./search/search.ts";
+import { gathered } from "../grouped-reads.ts";
+import type { Commit } from "./commit.ts";
+import { atOnce } from "./dialect.ts";
+import { placeholders, users } from "./schema.ts";
+import { type IndexChange, userSearch } from "./search.ts";
 
 export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit, shared: Dialect): UserStore {
   const search = once(() => userSearch(db));

@@ -1,10 +1,10 @@
 import { SQL } from "bun";
 import type { AttemptResult, DueDelivery } from "../../../src/domain/deliveries.ts";
-import { channelFollowed } from "../../../src/domain/events/channel-followed.ts";
+import { channelFollowed } from "../../../src/domain/events/channel.ts";
+import type { Store } from "../../../src/domain/store.ts";
 import { userFrom } from "../../../src/domain/users.ts";
-import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
-import { openPostgresStore } from "../../../src/store/postgres/store.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { openPostgresStore } from "../../../src/postgres/store.ts";
+import { readDatabaseUrl } from "../../../src/store/database-url.ts";
 import { storedApplication } from "../../support/store.ts";
 import { type Database, startDatabase } from "../replicas/database.ts";
 import type { Bench } from "../support/bench.ts";

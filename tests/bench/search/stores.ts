@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
+import type { Store } from "../../../src/domain/store.ts";
 import { type NewUser, type UserInput, userFrom } from "../../../src/domain/users.ts";
-import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
-import { openPostgresStore } from "../../../src/store/postgres/store.ts";
+import { openPostgresStore } from "../../../src/postgres/store.ts";
+import { readDatabaseUrl } from "../../../src/store/database-url.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
-import type { Store } from "../../../src/store/store.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
 import type { Bench } from "../support/bench.ts";
 import { copyOfData, filledPlatform } from "../support/filled.ts";

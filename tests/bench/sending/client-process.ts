@@ -4,10 +4,10 @@
  * It takes lines "<milliseconds> <signed | bare>" and answers each with a line of JSON, a `Window`.
  */
 import { join } from "node:path";
-import type { SendRequest, SendResult } from "../../../src/webhooks/client/sender.ts";
-import { createSender } from "../../../src/webhooks/client/sender.ts";
-import type { Resolve } from "../../../src/webhooks/resolve.ts";
-import { newSigningKey, newWebhookSecret, readSigningKey, sign } from "../../../src/webhooks/signature.ts";
+import type { Resolve } from "../../../src/delivery/send/address.ts";
+import type { SendRequest, SendResult } from "../../../src/delivery/send/send.ts";
+import { createSender } from "../../../src/delivery/send/send.ts";
+import { newSigningKey, newWebhookSecret, readSigningKey, sign } from "../../../src/delivery/signature.ts";
 import { createNodeSender } from "./node-sender.ts";
 
 export interface ClientOptions {

@@ -1,14 +1,14 @@
+import http, { type ClientRequest, type IncomingMessage } from "node:http";
+import https from "node:https";
+import { parseRetryAfter } from "../../../src/delivery/retry.ts";
+import { checkWebhookUrl, guardedLookup, type Resolve } from "../../../src/delivery/send/address.ts";
+import type { SendRequest, SendResult } from "../../../src/delivery/send/send.ts";
+
 /*
  * The yardstick of sending: what `createSender` promises of an attempt, on `request` of node:http and node:https with
  * their Agent. Left out is what costs an attempt nothing: the egress proxy, the check of headers and the names of
  * faults.
  */
-import http, { type ClientRequest, type IncomingMessage } from "node:http";
-import https from "node:https";
-import { checkWebhookUrl, guardedLookup } from "../../../src/webhooks/address.ts";
-import type { SendRequest, SendResult } from "../../../src/webhooks/client/sender.ts";
-import type { Resolve } from "../../../src/webhooks/resolve.ts";
-import { parseRetryAfter } from "../../../src/webhooks/retry.ts";
 
 const timeoutMs = 15_000;
 const maxBodyBytes = 16_384;

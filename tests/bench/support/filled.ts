@@ -111,8 +111,8 @@ async function copy(from: string, to: string): Promise<void> {
 async function versionOfSources(): Promise<string> {
   const files = [
     "drizzle/sqlite/*.sql",
-    "src/store/sqlite/{users,schema/columns,database/open,search/*}.ts",
-    "src/domain/validation/text.ts",
+    "src/store/sqlite/{users,schema,open,search,matches}.ts",
+    "src/domain/validation/fields.ts",
     "tests/bench/support/{filled,platform}.ts",
     "tests/support/ranks.ts",
     "src/dev/chance.ts",

@@ -1,4 +1,4 @@
-import { channelFollowed } from "../../../src/domain/events/channel-followed.ts";
+import { channelFollowed } from "../../../src/domain/events/channel.ts";
 import { sampleBodies } from "../../support/bodies.ts";
 import { adminKey } from "../../support/server.ts";
 import { BenchError } from "./processes.ts";

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { Static } from "@sinclair/typebox";
 import { builtInEventTypes, checkPayload, findEventType } from "../../../src/domain/events/catalogue.ts";
-import { channelSubscriptionGifts } from "../../../src/domain/events/channel-subscription-gifts.ts";
-import { chatMessageSent } from "../../../src/domain/events/chat-message-sent.ts";
+import { channelSubscriptionGifts } from "../../../src/domain/events/channel.ts";
+import { chatMessageSent, kicksGifted } from "../../../src/domain/events/chat.ts";
 import type { EventType } from "../../../src/domain/events/event-type.ts";
-import { kicksGifted } from "../../../src/domain/events/kicks-gifted.ts";
 
 /** Fields that may be absent. */
 const optional = new Set(["count", "replies_to", "pinned_time_seconds"]);

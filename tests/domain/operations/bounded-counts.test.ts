@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { BoundedCounts } from "../../../src/domain/operations/bounded-counts.ts";
+import { BoundedCounts } from "../../../src/domain/statistics.ts";
 import { hour, minute } from "../../../src/domain/time.ts";
 
 test("a hundred subjects are counted separately, all others together", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { quantile, StatisticCounter, sumOf, sumOfAll } from "../../../src/domain/operations/statistics.ts";
+import { quantile, StatisticCounter, sumOf, sumOfAll } from "../../../src/domain/statistics.ts";
 import { minute } from "../../../src/domain/time.ts";
 
 function counterOf(durations: readonly number[]) {

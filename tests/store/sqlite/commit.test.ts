@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { DomainError } from "../../../src/domain/errors.ts";
-import { type Commit, groupCommit } from "../../../src/store/sqlite/database/commit.ts";
+import { type Commit, groupCommit } from "../../../src/store/sqlite/commit.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { ownDirectory } from "../../support/server.ts";
 

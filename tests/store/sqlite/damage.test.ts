@@ -11,8 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { migrate } from "../../../src/store/sqlite/database/migrations.ts";
-import { objects } from "../../../src/store/sqlite/database/objects.ts";
+import { migrate, objects } from "../../../src/store/sqlite/migrations.ts";
 import {
   fileIn,
   freePorts,

@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
-import { everything } from "../../../src/domain/delivery-log.ts";
+import { everything } from "../../../src/domain/deliveries.ts";
+import type { Store } from "../../../src/domain/store.ts";
 import { day, hour } from "../../../src/domain/time.ts";
-import type { Store } from "../../../src/store/store.ts";
 import { randomText } from "../../support/bodies.ts";
 import {
   attemptResult,

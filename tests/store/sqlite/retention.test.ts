@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { DeliveryStatus } from "../../../src/domain/deliveries.ts";
 import { newEndpoint } from "../../../src/domain/endpoints.ts";
+import type { Store } from "../../../src/domain/store.ts";
 import { day } from "../../../src/domain/time.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
-import type { Store } from "../../../src/store/store.ts";
 import { temporaryDirectory } from "../../support/server.ts";
 import { attemptResult, newEvent, subscriber } from "../../support/store.ts";
 

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { StorageFault } from "../../../src/store/faults.ts";
+import type { StorageFault } from "../../../src/domain/store.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { ownProcess, run, type ServerProcess } from "../../support/process.ts";

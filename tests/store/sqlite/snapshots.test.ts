@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { expect, onTestFinished, test } from "bun:test";
-import { openForReading } from "../../../src/store/sqlite/database/open.ts";
-import { Snapshots } from "../../../src/store/sqlite/database/snapshots.ts";
+import { openForReading } from "../../../src/store/sqlite/open.ts";
+import { Snapshots } from "../../../src/store/sqlite/snapshots.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { ownDirectory } from "../../support/server.ts";
 

@@ -10,7 +10,7 @@ const leftOut = /stream|outcomes|backups|settings|storage|findings|statistics|pu
 /** Requests that are generated at a time. */
 const atOnce = 40;
 
-/** Makes the step that sends one of the requests that `tests/http/fuzz.test.ts` makes from the OpenAPI documents. */
+/** Makes the step that sends one of the requests that `tests/api/fuzz.test.ts` makes from the OpenAPI documents. */
 export async function documentedStep(world: World, seed: number): Promise<Step> {
   const all: Documented[] = [];
   for (const listener of ["public", "admin"] as const)

@@ -1,5 +1,5 @@
-import { everything } from "../../../src/domain/delivery-log.ts";
-import { noticeLimits } from "../../../src/domain/operations/notices.ts";
+import { everything } from "../../../src/domain/deliveries.ts";
+import { noticeLimits } from "../../../src/domain/notices.ts";
 import { day } from "../../../src/domain/time.ts";
 import { ownListener } from "../listener.ts";
 import { loginUrl } from "../oauth.ts";

@@ -1,7 +1,7 @@
+import { newWebhookSecret } from "../../../src/delivery/signature.ts";
 import type { ApplicationChanges } from "../../../src/domain/applications.ts";
-import { everything } from "../../../src/domain/delivery-log.ts";
+import { everything } from "../../../src/domain/deliveries.ts";
 import { newId } from "../../../src/domain/ids.ts";
-import { newWebhookSecret } from "../../../src/webhooks/signature.ts";
 import type { KnownApplication, KnownSubscription } from "./known.ts";
 import type { Platform } from "./platform.ts";
 

@@ -1,11 +1,11 @@
+import { createDispatcher } from "../../../src/delivery/dispatcher.ts";
+import { eventSink } from "../../../src/delivery/publish.ts";
+import { newSigningKey, readSigningKey } from "../../../src/delivery/signature.ts";
+import { watchedStore } from "../../../src/delivery/watched-store.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import type { Store } from "../../../src/domain/store.ts";
 import { second } from "../../../src/domain/time.ts";
-import { watchedStore } from "../../../src/engine/watched-store.ts";
-import type { Log } from "../../../src/log/log.ts";
-import type { Store } from "../../../src/store/store.ts";
-import { createDispatcher } from "../../../src/webhooks/dispatcher.ts";
-import { eventSink } from "../../../src/webhooks/event-sink.ts";
-import { newSigningKey, readSigningKey } from "../../../src/webhooks/signature.ts";
+import type { Log } from "../../../src/runtime/log.ts";
 import { aloneOn } from "../dispatching.ts";
 import { Gates, gatedStore } from "./gates.ts";
 import type { Receivers } from "./receivers.ts";

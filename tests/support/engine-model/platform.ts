@@ -1,11 +1,11 @@
-import type { DeliveryRecord } from "../../../src/domain/delivery-log.ts";
+import { newWebhookSecret } from "../../../src/delivery/signature.ts";
+import { BatchRefused } from "../../../src/domain/batches.ts";
+import type { DeliveryRecord } from "../../../src/domain/deliveries.ts";
 import { type Endpoint, keepDisabledMs } from "../../../src/domain/endpoints.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import type { Store } from "../../../src/domain/store.ts";
 import { day, hour, second } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
-import { BatchRefused } from "../../../src/store/batch.ts";
-import type { Store } from "../../../src/store/store.ts";
-import { newWebhookSecret } from "../../../src/webhooks/signature.ts";
 import { keptLog } from "../kept-log.ts";
 import { loggedDeliveries, newEvent, storedApplication, type TestStore } from "../store.ts";
 import { type EngineProcess, engineProcess, type Start } from "./engine-process.ts";

@@ -1,9 +1,9 @@
-import type { DeliveryRecord } from "../../../src/domain/delivery-log.ts";
+import { isOverloaded, retrySchedule } from "../../../src/delivery/retry.ts";
+import type { SendResult } from "../../../src/delivery/send/send.ts";
+import { sign } from "../../../src/delivery/signature.ts";
+import type { DeliveryRecord } from "../../../src/domain/deliveries.ts";
 import { disableAfterMs, type Endpoint } from "../../../src/domain/endpoints.ts";
 import { minute } from "../../../src/domain/time.ts";
-import type { SendResult } from "../../../src/webhooks/client/sender.ts";
-import { isOverloaded, retrySchedule } from "../../../src/webhooks/retry.ts";
-import { sign } from "../../../src/webhooks/signature.ts";
 import {
   type KnownApplication,
   type KnownDelivery,

@@ -1,5 +1,5 @@
-import type { SendRequest, SendResult } from "../../../src/webhooks/client/sender.ts";
-import { attemptTimeoutMs } from "../../../src/webhooks/client/sender.ts";
+import type { SendRequest, SendResult } from "../../../src/delivery/send/send.ts";
+import { attemptTimeoutMs } from "../../../src/delivery/send/send.ts";
 import { ok } from "../dispatching.ts";
 
 /** What a receiver answers. A slow one answers when it is told to, or the attempt times out. */

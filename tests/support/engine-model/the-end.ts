@@ -1,6 +1,6 @@
-import type { DeliveryRecord } from "../../../src/domain/delivery-log.ts";
+import { retrySchedule } from "../../../src/delivery/retry.ts";
+import type { DeliveryRecord } from "../../../src/domain/deliveries.ts";
 import { hour, minute } from "../../../src/domain/time.ts";
-import { retrySchedule } from "../../../src/webhooks/retry.ts";
 import { enable } from "./changes.ts";
 import type { Platform } from "./platform.ts";
 

@@ -1,4 +1,4 @@
-import type { Log } from "../../../src/log/log.ts";
+import type { Log } from "../../../src/runtime/log.ts";
 import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri, userTokens } from "../oauth.ts";
 import { event, publishAll } from "../publishing.ts";
 import { adminKey, startServer, type TestApplication, type TestServer } from "../server.ts";

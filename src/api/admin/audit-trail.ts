@@ -1,0 +1,152 @@
+import { ElysiaCustomStatusResponse } from "elysia";
+import { auditMergeKey, type NewAuditEntry } from "../../domain/audit.ts";
+import type { OperatorKey, Role } from "../../domain/operator-keys.ts";
+import type { Store } from "../../domain/store.ts";
+import { second } from "../../domain/time.ts";
+import type { Log } from "../../runtime/log.ts";
+import type { RequestContext } from "../http/context.ts";
+
+/** The least time between two writes of counted changes; the first one is written at once. */
+const writeEveryMs = second;
+/** The maximum number of counted changes known to have an entry. When exceeded, all are forgotten and written again. */
+const mostBegun = 1_000;
+/** The maximum number of body fields in an entry. */
+const maxFields = 30;
+
+/** Reads that are recorded like changes, because they reveal every secret. */
+const notedReads: ReadonlySet<string> = new Set(["getBackupContent"]);
+
+/** The facts about a route that an entry needs. */
+interface AuditedRoute {
+  readonly operationId: string;
+  readonly allowed: readonly Role[];
+}
+
+/** A request that succeeded. */
+interface AnsweredRequest {
+  readonly requestContext: RequestContext;
+  readonly params: unknown;
+  readonly body: unknown;
+  /** The value that the handler returned. */
+  readonly value: unknown;
+}
+
+/** Equal changes, counted until they are written. */
+type Counted = { -readonly [Field in keyof NewAuditEntry]: NewAuditEntry[Field] };
+
+interface AuditTrailOptions {
+  readonly store: Pick<Store, "audit">;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Called with the topics that have changed: `audit`, and the kind of object, such as `applications`. */
+  readonly changed?: (topic: string) => void;
+}
+
+/**
+ * Records changes made through the admin API and their callers, before they are acknowledged. Changes of the platform's
+ * data, events and answers to login requests are frequent, so they are counted by key, action and hour. The first one
+ * is written at once, so that entries are stored in the order of their first change.
+ */
+export class AuditTrail {
+  readonly #options: AuditTrailOptions;
+  readonly #begun = new Set<string>();
+  #counted = new Map<string, Counted>();
+  #timer: Timer | null = null;
+
+  constructor(options: AuditTrailOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Records a successful request, unless it only read. Never rejects, because the change is stored; failures are
+   * logged.
+   */
+  async note(route: AuditedRoute, key: OperatorKey, request: AnsweredRequest): Promise<void> {
+    const { operationId } = route;
+    const { method } = request.requestContext;
+    if ((method === "GET" || method === "HEAD") && !notedReads.has(operationId)) return;
+    if (method === "HEAD") return;
+    const at = this.#options.now();
+    const { requestContext } = request;
+    const isCounted = route.allowed.includes("publisher") || requestContext.path.includes("/login-requests/");
+    const entry: NewAuditEntry = {
+      at,
+      last_at: at,
+      count: 1,
+      actor_kind: "operator_key",
+      actor_id: key.id,
+      actor_name: key.name,
+      action: operationId,
+      object: requestContext.path.split("/")[3] ?? "",
+      object_id: isCounted ? null : objectId(request),
+      fields: isCounted ? [] : fieldsOf(request.body),
+      address: requestContext.clientAddress,
+      request_id: requestContext.requestId,
+    };
+    if (isCounted) await this.#count(entry);
+    else {
+      await this.#write(() => this.#options.store.audit.add(entry));
+      this.#tell([entry]);
+    }
+  }
+
+  /** Writes the counted changes. */
+  async flush(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const entries = [...this.#counted.values()];
+    this.#counted = new Map();
+    if (entries.length > 0) await this.#writeCounted(entries);
+  }
+
+  async #count(entry: NewAuditEntry): Promise<void> {
+    const key = auditMergeKey(entry);
+    if (!this.#begun.has(key)) {
+      if (this.#begun.size >= mostBegun) this.#begun.clear();
+      this.#begun.add(key);
+      return this.#writeCounted([entry]);
+    }
+    const known = this.#counted.get(key);
+    if (known) {
+      known.count++;
+      known.last_at = entry.at;
+      known.request_id = entry.request_id;
+    } else this.#counted.set(key, entry);
+    this.#timer ??= setTimeout(() => void this.flush(), writeEveryMs).unref();
+  }
+
+  async #writeCounted(entries: readonly Counted[]): Promise<void> {
+    await this.#write(() => this.#options.store.audit.count(entries));
+    this.#tell(entries);
+  }
+
+  /** Reports the kinds of objects that have changed. A session of the console has no object. */
+  #tell(entries: readonly NewAuditEntry[]): void {
+    for (const object of new Set(entries.map((entry) => entry.object)))
+      if (object !== "") this.#options.changed?.(object);
+  }
+
+  async #write(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+      this.#options.changed?.("audit");
+    } catch (error) {
+      this.#options.log.failure("audit_failed", error);
+    }
+  }
+}
+
+/** Returns the id of the changed object: from the path, else from the response. */
+function objectId({ params, value }: AnsweredRequest): string | null {
+  const { id, name, channel_id } = (params ?? {}) as Record<string, unknown>;
+  const answered = value instanceof ElysiaCustomStatusResponse ? value.response : value;
+  const made = typeof answered === "object" && answered !== null && "id" in answered ? answered.id : null;
+  const found = id ?? name ?? channel_id ?? made;
+  return typeof found === "string" || typeof found === "number" ? String(found) : null;
+}
+
+/** Returns the names of a body's fields, without values, which may be secrets. */
+function fieldsOf(body: unknown): string[] {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return [];
+  return Object.keys(body).slice(0, maxFields);
+}

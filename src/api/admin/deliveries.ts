@@ -1,0 +1,223 @@
+import { Type } from "@sinclair/typebox";
+import { everything } from "../../domain/deliveries.ts";
+import { type Replay, replayLimits } from "../../domain/replays.ts";
+import { answerOf, linksTo, listOf, noContent, pageOf } from "../http/answers.ts";
+import { existing, notFound } from "../http/errors.ts";
+import { TextParameter } from "../http/parameters.ts";
+import {
+  DeliveryId,
+  deliveryList,
+  exampleDelivery,
+  exampleSentDelivery,
+  OperatorDeliverySchema,
+  OperatorSentDeliverySchema,
+  shownDelivery,
+  shownSentDelivery,
+} from "../public/deliveries.ts";
+import {
+  exampleReplay,
+  newOperatorReplay,
+  OperatorReplayInput,
+  OperatorReplaySchema,
+  ReplayId,
+  shownReplay,
+  startReplay,
+} from "../public/replays.ts";
+import { exampleApplication, owned, pageOfApplication } from "./application-fields.ts";
+import { type AdminDeps, type AdminListener, operators, readers } from "./listener.ts";
+
+const OfApplication = Type.Optional(
+  TextParameter({
+    minLength: 1,
+    maxLength: 64,
+    description:
+      "Returns only deliveries of this application. Without it, a filter that few deliveries match takes many requests.",
+  }),
+);
+
+const operatorExample = owned(exampleApplication.id, exampleDelivery);
+
+const Deliveries = pageOf(OperatorDeliverySchema, {
+  order: "Deliveries, the newest first.",
+  description: "A page of deliveries.",
+  links: linksTo(
+    {
+      getDelivery: "Gets the first delivery with its request.",
+      retryDelivery: "Sends the first delivery again.",
+    },
+    "/data/0/id",
+  ),
+  example: operatorExample,
+});
+
+const OneDelivery = answerOf(OperatorSentDeliverySchema, {
+  description: "The delivery.",
+  example: { ...operatorExample, request: exampleSentDelivery.request },
+});
+
+const Retried = answerOf(OperatorDeliverySchema, {
+  description: "The delivery is due and will be sent now.",
+  example: { ...operatorExample, status: "pending", finished_at: null },
+});
+
+/** Deliveries of all applications: list, get and retry. */
+export function deliveryRoutes(app: AdminListener, { store, cursors, now }: AdminDeps): void {
+  const list = deliveryList(store, cursors);
+  app.get(
+    "/admin/v1/deliveries",
+    async ({ query }) => {
+      const { application_id = null } = query;
+      const { deliveries, pagination } = await list.page(query, { ...everything, application_id }, null);
+      const data = deliveries.map((one) => owned(one.application_id, shownDelivery(one)));
+      return pageOfApplication(store, application_id, { data, pagination, message: "OK" });
+    },
+    {
+      roles: readers,
+      query: Type.Object({ application_id: OfApplication, ...list.query }),
+      response: { 200: Deliveries },
+      errors: ["invalid_cursor"],
+      detail: {
+        operationId: "getDeliveries",
+        tags: ["Deliveries"],
+        summary: "List Deliveries",
+        description:
+          "Returns the deliveries of all applications with their attempts, the newest first. One request searches a bounded part of the log, so a page may have fewer deliveries than `limit`, or none, although `has_more` is true.",
+      },
+    },
+  );
+
+  app.get(
+    "/admin/v1/deliveries/:id",
+    async ({ params: { id } }) => {
+      const found = existing(await store.deliveries.find(everything, id), "delivery");
+      return owned(found.application_id, shownSentDelivery(found));
+    },
+    {
+      roles: readers,
+      params: DeliveryId,
+      response: { 200: OneDelivery },
+      errors: ["not_found"],
+      detail: {
+        operationId: "getDelivery",
+        tags: ["Deliveries"],
+        description:
+          "Returns one delivery with its attempts and the request of the last attempt, without its signature. The body is null when it is no longer kept.",
+      },
+    },
+  );
+
+  app.post(
+    "/admin/v1/deliveries/:id/retry",
+    async ({ params: { id }, status }) => {
+      const retried = await store.deliveries.retry(everything, id, now());
+      return status(202, owned(retried.application_id, shownDelivery(retried)));
+    },
+    {
+      roles: operators,
+      params: DeliveryId,
+      response: { 202: Retried },
+      errors: ["not_found", "conflict"],
+      detail: {
+        operationId: "retryDelivery",
+        tags: ["Deliveries"],
+        description:
+          "Sends a delivery again now, whatever its status, with the same `webhook-id`. Its attempts continue to be counted.",
+      },
+    },
+  );
+}
+
+const shown = (replay: Replay) => owned(replay.application_id, shownReplay(replay));
+const operatorReplayExample = owned(exampleApplication.id, exampleReplay);
+
+const OneReplay = answerOf(OperatorReplaySchema, {
+  description: "The replay with its progress.",
+  example: operatorReplayExample,
+  links: linksTo({ getReplay: "Gets the replay with its progress.", cancelReplay: "Cancels the replay." }),
+});
+
+const Replays = listOf(OperatorReplaySchema, {
+  order: "Replays, the newest first.",
+  description: "The replays.",
+  example: operatorReplayExample,
+});
+
+/** Replays of all applications: create, list, get and cancel. */
+export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): void {
+  app.post(
+    "/admin/v1/replays",
+    async ({ body, status }) => {
+      const replay = await newOperatorReplay(body, store, now());
+      return status(202, shown(await startReplay(store, replay)));
+    },
+    {
+      roles: operators,
+      body: OperatorReplayInput,
+      response: { 202: OneReplay },
+      errors: ["conflict"],
+      detail: {
+        operationId: "createReplay",
+        tags: ["Deliveries"],
+        description:
+          "Starts a job that sends an application's deliveries of a range of time again, with the same `webhook-id`s. The job survives restarts of the server. With `dry_run`, deliveries are only counted.",
+      },
+    },
+  );
+
+  app.get(
+    "/admin/v1/replays",
+    async () => {
+      const found = await store.replays.page(everything, replayLimits.maxListed.application);
+      return { data: found.map(shown), message: "OK" };
+    },
+    {
+      roles: readers,
+      response: { 200: Replays },
+      detail: {
+        operationId: "getReplays",
+        tags: ["Deliveries"],
+        summary: "List Replays",
+        description: `Returns up to ${replayLimits.maxListed.application} replays of all applications, the newest first.`,
+      },
+    },
+  );
+
+  app.get(
+    "/admin/v1/replays/:id",
+    async ({ params: { id } }) => {
+      const found = existing(await store.replays.find(everything, id), "replay");
+      return shown(found);
+    },
+    {
+      roles: readers,
+      params: ReplayId,
+      response: { 200: OneReplay },
+      errors: ["not_found"],
+      detail: {
+        operationId: "getReplay",
+        tags: ["Deliveries"],
+        description: "Returns one replay with its progress.",
+      },
+    },
+  );
+
+  app.delete(
+    "/admin/v1/replays/:id",
+    async ({ params: { id }, status }) => {
+      if (!(await store.replays.cancel(everything, id, now()))) throw notFound("replay");
+      return status(204, undefined);
+    },
+    {
+      roles: operators,
+      params: ReplayId,
+      response: { 204: noContent("The replay is not running.") },
+      errors: ["not_found"],
+      detail: {
+        operationId: "cancelReplay",
+        tags: ["Deliveries"],
+        description:
+          "Cancels a replay. No further deliveries are queued; those already queued are still sent. A replay that has ended is not changed.",
+      },
+    },
+  );
+}

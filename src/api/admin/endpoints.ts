@@ -1,0 +1,260 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { endpointSummary } from "../../delivery/diagnosis.ts";
+import type { Application } from "../../domain/applications.ts";
+import { disabledReasons, type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
+import { isoTimeOrNull } from "../../domain/time.ts";
+import { nullable, oneOf } from "../../domain/validation/fields.ts";
+import { answer, answerOf, pageOf } from "../http/answers.ts";
+import { pagedList } from "../http/cursors.ts";
+import { existing } from "../http/errors.ts";
+import { IsoTimestamp, named } from "../http/parameters.ts";
+import {
+  NamedSubscriptionPage,
+  namedSubscriptionList,
+  subscriptionFilters,
+} from "../public/named-subscriptions.ts";
+import { endpointFields, shownFailure } from "../public/subscriptions.ts";
+import {
+  ApplicationIdParameter,
+  ApplicationParams,
+  exampleApplication,
+  pageOfApplication,
+} from "./application-fields.ts";
+import { type AdminDeps, type AdminListener, operators, readers } from "./listener.ts";
+
+const DisabledReason = oneOf(disabledReasons, {
+  $id: "DisabledReason",
+  description:
+    "Why the endpoint is disabled. `gone`: it answered 410. `failing`: every attempt failed for 24 hours.",
+});
+
+const { status, failures, last_failure, summary, advice } = endpointFields;
+export const EndpointSchema = named("Endpoint", "The endpoint of an application and its state.", {
+  app_id: Type.String({ description: "Id of the application." }),
+  app_name: Type.String({ description: "Name of the application." }),
+  status,
+  disabled_reason: nullable(DisabledReason, {
+    description: "Why the endpoint is disabled; null if it is not.",
+  }),
+  disabled_at: nullable(IsoTimestamp, { description: "Time at which it was disabled; null if it is not." }),
+  failing_since: nullable(IsoTimestamp, {
+    description: "First failure since the last success; null if there is none.",
+  }),
+  failures,
+  last_success_at: nullable(IsoTimestamp, {
+    description: "Time of the last success; null if there was none.",
+  }),
+  last_failure,
+  summary,
+  advice,
+});
+
+const exampleEndpoint: Static<typeof EndpointSchema> = {
+  app_id: exampleApplication.id,
+  app_name: exampleApplication.name,
+  status: "disabled",
+  disabled_reason: "failing",
+  disabled_at: "2026-01-15T16:08:06.123Z",
+  failing_since: "2026-01-14T16:08:06.123Z",
+  failures: 214,
+  last_success_at: "2026-01-14T16:01:12.000Z",
+  last_failure: { at: "2026-01-15T16:08:06.123Z", status: 404, error: "The answer was 404." },
+  summary: "Disabled since 2026-01-15T16:08:06.123Z: every attempt failed for 24 hours. The answer was 404.",
+  advice:
+    "It answered 404: is the path of the webhook URL right? Fix that, then enable the endpoint. Events for it are kept for 3 days.",
+};
+
+const Endpoints = pageOf(EndpointSchema, {
+  order: "Endpoints, by application.",
+  description: "A page of endpoints.",
+  example: exampleEndpoint,
+});
+
+const FoundEndpoint = answerOf(EndpointSchema, { description: "The endpoint.", example: exampleEndpoint });
+
+const EnabledEndpoint = answerOf(EndpointSchema, {
+  description: "The enabled endpoint.",
+  example: {
+    ...exampleEndpoint,
+    status: "enabled",
+    disabled_reason: null,
+    disabled_at: null,
+    failing_since: null,
+    failures: 0,
+    summary: "The endpoint accepts deliveries, the last one at 2026-01-14T16:01:12.000Z.",
+    advice: null,
+  },
+});
+
+/** An endpoint with its application. */
+interface Known {
+  readonly endpoint: Endpoint;
+  readonly application: Application;
+}
+
+function shown({ endpoint, application }: Known): Static<typeof EndpointSchema> {
+  return {
+    app_id: endpoint.application_id,
+    app_name: application.name,
+    status: endpointStatus(endpoint),
+    disabled_reason: endpoint.disabled_reason,
+    disabled_at: isoTimeOrNull(endpoint.disabled_at),
+    failing_since: isoTimeOrNull(endpoint.failing_since),
+    failures: endpoint.failures,
+    last_success_at: isoTimeOrNull(endpoint.last_success_at),
+    last_failure: shownFailure(endpoint),
+    ...endpointSummary(application, endpoint),
+  };
+}
+
+/** Endpoints that are failing or disabled: list, get and enable. */
+export function endpointRoutes(app: AdminListener, { store, engine, cursors }: AdminDeps): void {
+  const list = pagedList("endpoints", cursors);
+  const failing = async (after: string | null, limit: number): Promise<Known[]> => {
+    const found = (await store.endpoints.failing())
+      .filter(({ application_id }) => application_id > (after ?? ""))
+      .sort((a, b) => (a.application_id < b.application_id ? -1 : 1))
+      .slice(0, limit);
+    const known = await Promise.all(
+      found.map(async (endpoint) => ({
+        endpoint,
+        application: await store.applications.find(endpoint.application_id),
+      })),
+    );
+    return known.flatMap(({ endpoint, application }) => (application ? [{ endpoint, application }] : []));
+  };
+  const endpointOf = async (application: Application) => {
+    const { id } = application;
+    return shown({ endpoint: (await store.endpoints.find(id)) ?? newEndpoint(id), application });
+  };
+
+  app.get(
+    "/admin/v1/endpoints",
+    ({ query }) =>
+      list.page(query, { read: failing, positionOf: ({ application }) => application.id, shown }),
+    {
+      roles: readers,
+      query: list.query,
+      response: { 200: Endpoints },
+      errors: ["invalid_cursor"],
+      detail: {
+        operationId: "getEndpoints",
+        tags: ["Deliveries"],
+        summary: "List Endpoints",
+        description:
+          "Returns the endpoints that are failing or disabled, by application. On the last page, `cursor` is empty.",
+      },
+    },
+  );
+
+  app.get(
+    "/admin/v1/applications/:id/endpoint",
+    async ({ params: { id } }) => endpointOf(existing(await store.applications.find(id))),
+    {
+      roles: readers,
+      params: ApplicationParams,
+      response: { 200: FoundEndpoint },
+      errors: ["not_found"],
+      detail: {
+        operationId: "getEndpoint",
+        tags: ["Deliveries"],
+        description:
+          "Returns the state of an application's endpoint. An endpoint to which nothing was sent yet is `enabled`.",
+      },
+    },
+  );
+
+  app.post(
+    "/admin/v1/applications/:id/endpoint/enable",
+    async ({ params: { id } }) => {
+      const application = existing(await store.applications.find(id));
+      await engine.enable(id);
+      return endpointOf(application);
+    },
+    {
+      roles: operators,
+      params: ApplicationParams,
+      response: { 200: EnabledEndpoint },
+      errors: ["not_found"],
+      detail: {
+        operationId: "enableEndpoint",
+        tags: ["Deliveries"],
+        description:
+          "Enables a disabled or failing endpoint, and makes its pending deliveries due now. Sending begins slowly. An enabled endpoint is not changed.",
+      },
+    },
+  );
+}
+
+const Backlog = answer(
+  {
+    pending: Type.Integer({
+      minimum: 0,
+      description: "Number of pending deliveries; 500000 means 500000 or more.",
+    }),
+    oldest_pending_at: nullable(IsoTimestamp, {
+      description: "Time at which the oldest of them was published; null if none is pending.",
+    }),
+  },
+  {
+    name: "Backlog",
+    description: "The pending deliveries of all applications.",
+    example: { pending: 12, oldest_pending_at: "2026-01-14T16:08:06.123Z" },
+  },
+);
+
+/** Get Backlog: the number of pending deliveries, and the age of the oldest. */
+export function backlogRoute(app: AdminListener, { store }: AdminDeps): void {
+  app.get(
+    "/admin/v1/backlog",
+    async () => {
+      const { pending, oldest_pending_at } = await store.deliveries.backlogOfAll();
+      return { pending, oldest_pending_at: isoTimeOrNull(oldest_pending_at) };
+    },
+    {
+      roles: readers,
+      response: { 200: Backlog },
+      detail: {
+        operationId: "getBacklog",
+        tags: ["Deliveries"],
+        description:
+          "Returns the number of pending deliveries of all applications, and the publishing time of the oldest. `/metrics` has the same values.",
+      },
+    },
+  );
+}
+
+/** List Subscriptions, of an application or to events of a channel. */
+export function subscriptionRoutes(app: AdminListener, { store, cursors }: AdminDeps): void {
+  const list = namedSubscriptionList(store, cursors);
+  app.get(
+    "/admin/v1/subscriptions",
+    async ({ query }) => {
+      const {
+        application_id: app_id = null,
+        broadcaster_user_id = null,
+        channel = null,
+        event = null,
+      } = query;
+      const filter = { app_id, broadcaster_user_id, channel, event };
+      return pageOfApplication(store, app_id, await list.page(filter, query, null));
+    },
+    {
+      roles: readers,
+      query: Type.Object({
+        application_id: Type.Optional(ApplicationIdParameter),
+        ...subscriptionFilters,
+        ...list.query,
+      }),
+      response: { 200: NamedSubscriptionPage },
+      errors: ["invalid_cursor"],
+      detail: {
+        operationId: "getSubscriptions",
+        tags: ["Deliveries"],
+        summary: "List Subscriptions",
+        description:
+          "Returns the subscriptions of all applications with the names of broadcaster and channel. They can be filtered by application and by channel, named by its slug or the id of its broadcaster.",
+      },
+    },
+  );
+}

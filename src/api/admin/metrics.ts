@@ -1,0 +1,254 @@
+import type { EngineStats } from "../../delivery/engine.ts";
+import type { KindSizes } from "../../domain/storage.ts";
+import { second } from "../../domain/time.ts";
+import { descriptorLimit, openDescriptors } from "../../runtime/descriptors.ts";
+import { inTime } from "../../runtime/event-loop.ts";
+import { noSpans, type SpanCounts } from "../../runtime/tracing/collector.ts";
+import { commit, version } from "../../runtime/version.ts";
+import { type RequestContext, reply } from "../http/context.ts";
+import { type AnyMetric, counter, counters, exposition, formatFor, gauge } from "./exposition.ts";
+import type { AdminDeps, AdminListener } from "./listener.ts";
+
+/** Metrics of requests, open streams, published events and log lines. */
+function trafficMetrics(
+  { catalogue, publisher, log, facts, traffic }: AdminDeps,
+  { spans: engineSpans }: EngineStats,
+): AnyMetric[] {
+  const listeners = Object.entries(traffic);
+  const requests: AnyMetric = {
+    type: "counter",
+    name: "onair_http_requests",
+    help: "HTTP requests by status; 499 if the client disconnected.",
+    samples: listeners.flatMap(([listener, { statuses }]) =>
+      [...statuses].map(([status, value]) => ({ labels: { listener, status: String(status) }, value })),
+    ),
+  };
+  const published = Object.fromEntries([
+    ...catalogue.types.map(({ name }) => [name, 0]),
+    ...publisher.acknowledged,
+  ]);
+  return [
+    requests,
+    {
+      type: "histogram",
+      name: "onair_http_request_duration_seconds",
+      help: "Time from the request to its response.",
+      histograms: listeners.map(([listener, { seconds: histogram }]) => ({
+        labels: { listener },
+        histogram,
+      })),
+    },
+    ...gauge(
+      "onair_event_streams_open",
+      "Event streams that are open.",
+      facts.watched?.openStreams() ?? null,
+    ),
+    counters("onair_events_published", "Events acknowledged to the platform.", "type", published),
+    ...spanMetrics(facts.watched?.spans() ?? noSpans, engineSpans),
+    counter("onair_log_lines_left_out", "Log lines that were dropped.", log.linesLeftOut),
+  ];
+}
+
+/** Metrics of spans, for both threads together. */
+function spanMetrics(...threads: readonly SpanCounts[]): AnyMetric[] {
+  const sum = (became: keyof SpanCounts) => threads.reduce((all, counts) => all + counts[became], 0);
+  return [
+    counter("onair_spans_exported", "Spans accepted by the trace collector.", sum("exported")),
+    counter(
+      "onair_spans_dropped",
+      "Spans refused by the collector or dropped by a full buffer.",
+      sum("dropped"),
+    ),
+  ];
+}
+
+/** Metrics of the engine. */
+function deliveryMetrics(
+  { facts }: AdminDeps,
+  { inFlight, queued, unrecorded, heldUp, isHeld, counts, eventLoopDelay }: EngineStats,
+): AnyMetric[] {
+  const { attempts, finished, notices, failures, attemptSeconds, arrivalSeconds } = counts;
+  return [
+    ...gauge("onair_attempts_in_flight", "Attempts in progress.", inFlight),
+    ...gauge("onair_deliveries_queued", "Deliveries queued in memory.", queued),
+    ...gauge("onair_results_unrecorded", "Results of attempts that are not stored yet.", unrecorded),
+    ...gauge("onair_endpoints_held_up", "Endpoints that are paused or disabled.", heldUp),
+    ...gauge("onair_deliveries_held", "Whether deliveries are held.", isHeld ? 1 : 0),
+    counters("onair_attempts", "Delivery attempts.", "outcome", attempts),
+    counters("onair_deliveries_finished", "Deliveries that reached a final status.", "status", finished),
+    counters("onair_endpoint_notices", "Notices about endpoints.", "notice", notices),
+    counters(
+      "onair_application_failures",
+      "Failed attempts of the applications whose attempts failed last.",
+      "application",
+      failures,
+    ),
+    {
+      type: "histogram",
+      name: "onair_attempt_duration_seconds",
+      help: "Duration of a delivery attempt.",
+      histograms: [{ labels: {}, histogram: attemptSeconds }],
+    },
+    {
+      type: "histogram",
+      name: "onair_publish_to_arrival_seconds",
+      help: "Time from publishing an event to its successful delivery, by the number of the attempt.",
+      histograms: Object.entries(arrivalSeconds).map(([attempt, histogram]) => ({
+        labels: { attempt },
+        histogram,
+      })),
+    },
+    {
+      type: "histogram",
+      name: "onair_event_loop_delay_seconds",
+      help: "Event loop delay of a thread, sampled twice a second.",
+      histograms: [
+        ...(facts.watched ? [{ labels: { thread: "main" }, histogram: facts.watched.eventLoopDelay }] : []),
+        { labels: { thread: "engine" }, histogram: eventLoopDelay },
+      ],
+    },
+  ];
+}
+
+/** Metrics of the process, under Prometheus's standard names if they exist. */
+function processMetrics({ facts }: AdminDeps, isReady: boolean): AnyMetric[] {
+  const { user, system } = process.cpuUsage();
+  const database = facts.watched?.database ?? "";
+  const expiries = facts.watched?.certificates() ?? [];
+  return [
+    {
+      type: "gauge",
+      name: "onair_build_info",
+      help: "1, with the version and its commit.",
+      samples: [{ labels: { version, commit: commit ?? "", bun: Bun.version, database }, value: 1 }],
+    },
+    ...gauge("onair_ready", "Whether the server should receive requests, by /readyz.", isReady ? 1 : 0),
+    ...gauge("process_start_time_seconds", "Start time of the process, since the epoch.", startedAt()),
+    counter("process_cpu_seconds", "Processor time of all threads.", (user + system) / 1e6),
+    ...gauge("process_resident_memory_bytes", "Resident memory.", residentBytes()),
+    ...gauge("process_open_fds", "Open files and connections.", openDescriptors()),
+    ...gauge("process_max_fds", "Maximum number of open files and connections.", descriptorLimit()),
+    {
+      type: "gauge",
+      name: "onair_tls_certificate_expiry_timestamp_seconds",
+      help: "Expiry time of the current certificate, since the epoch.",
+      samples: expiries.map(({ listener, expiresAt }) => ({ labels: { listener }, value: expiresAt / 1000 })),
+    },
+  ];
+}
+
+const startedAt = () => Math.round(performance.timeOrigin) / 1000;
+
+/** Returns null if the system does not provide the value, as in a root without /proc. */
+function residentBytes(): number | null {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return null;
+  }
+}
+
+/** Less than Prometheus's default scrape timeout of 10 seconds. */
+const longestReadMs = 3 * second;
+
+/** Metrics of the database and the disk. A value that cannot be read is left out. */
+async function storageMetrics({ store, facts, now }: AdminDeps): Promise<AnyMetric[]> {
+  // The other metrics must not wait for a database that does not respond.
+  const read = <T>(reading: Promise<T>) => inTime(reading, longestReadMs).catch(() => null);
+  const [backlog, databaseBytes, measured] = await Promise.all([
+    read(store.deliveries.backlogOfAll()),
+    read(store.statistics.databaseBytes()),
+    read(facts.kindSizes()),
+  ]);
+  const disk = attempt(() => facts.storage());
+  const oldest = backlog?.oldest_pending_at ?? null;
+  return [
+    ...gauge(
+      "onair_deliveries_pending",
+      "Pending deliveries in the database, counted up to half a million.",
+      backlog?.pending,
+    ),
+    ...gauge(
+      "onair_oldest_pending_age_seconds",
+      "Age of the oldest pending delivery; 0 if there is none.",
+      backlog && (oldest === null ? 0 : Math.max(0, now() - oldest) / 1000),
+    ),
+    ...gauge("onair_database_bytes", "Size of the database, without its write-ahead log.", databaseBytes),
+    ...(measured ? [kindGauge(measured.kinds)] : []),
+    ...gauge(
+      "onair_database_wal_bytes",
+      "Size of the write-ahead log in the data directory.",
+      attempt(() => facts.watched?.logBytes() ?? null),
+    ),
+    ...gauge("onair_disk_free_bytes", "Free space on the disk of the data directory.", disk?.free_bytes),
+    ...gauge("onair_disk_size_bytes", "Size of the disk of the data directory.", disk?.total_bytes),
+  ];
+}
+
+function kindGauge(kinds: KindSizes): AnyMetric {
+  const samples = Object.entries(kinds).map(([kind, value]) => ({ labels: { kind }, value }));
+  const help = "Bytes used in the database by each kind of data, measured once an hour.";
+  return { type: "gauge", name: "onair_data_bytes", help, samples };
+}
+
+function attempt<T>(read: () => T | null): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+/** Metrics of the backups that are known without access to their destination; none if On Air makes no backups. */
+function backupMetrics({ backups }: AdminDeps): AnyMetric[] {
+  const { state } = backups;
+  if (state === null) return [];
+  const { isListed, newestAt, everyMs, made, failed } = state;
+  return [
+    ...gauge(
+      "onair_last_backup_timestamp_seconds",
+      "Start time of the newest backup, since the epoch; 0 if there is none.",
+      isListed ? (newestAt ?? 0) / 1000 : null,
+    ),
+    ...gauge(
+      "onair_backup_every_seconds",
+      "Interval of scheduled backups; 0 if there is no schedule.",
+      (everyMs ?? 0) / 1000,
+    ),
+    counters("onair_backups", "Backups since the start.", "outcome", { done: made, failed }),
+  ];
+}
+
+/**
+ * `/metrics` in the text format of Prometheus or, on request, in OpenMetrics with exemplars. It needs no key, because
+ * it has no personal data.
+ */
+export function metricRoutes(app: AdminListener, deps: AdminDeps): void {
+  const read = async (): Promise<readonly AnyMetric[]> => {
+    const [stats, reason, storage] = await Promise.all([
+      deps.engine.stats(),
+      deps.whyNotReady(),
+      storageMetrics(deps),
+    ]);
+    return [
+      ...processMetrics(deps, reason === null),
+      ...trafficMetrics(deps, stats),
+      ...deliveryMetrics(deps, stats),
+      ...storage,
+      ...backupMetrics(deps),
+    ];
+  };
+  // Concurrent scrapes share their reads: counting many pending deliveries takes a while.
+  let reading: Promise<readonly AnyMetric[]> | null = null;
+
+  const answer = async ({ requestContext }: { requestContext: RequestContext }) => {
+    reading ??= read().finally(() => {
+      reading = null;
+    });
+    const format = formatFor(requestContext.request.headers.get("accept"));
+    const text = exposition(await reading, format);
+    return reply(requestContext, 200, text, { "content-type": format.mediaType, vary: "Accept" });
+  };
+  // Hidden, because the OpenAPI document does not describe the Prometheus format.
+  app.get("/metrics", answer, { keyless: true, detail: { hide: true } });
+}

@@ -1,0 +1,315 @@
+import { type TObject, type TProperties, Type } from "@sinclair/typebox";
+import { CategoryInput } from "../../domain/categories.ts";
+import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { exampleCategory, exampleChannel, exampleUser } from "../../domain/examples.ts";
+import { maxId } from "../../domain/ids.ts";
+import { ChannelInput, confirmedFrom, defaultConfirmAbovePercent } from "../../domain/livestreams.ts";
+import { UserInput } from "../../domain/users.ts";
+import type { Intake } from "../../platform/batches.ts";
+import { answer, answerOf, ndjsonLines, noContent } from "../http/answers.ts";
+import { longBodyStream } from "../http/body.ts";
+import { IdParameter, Message, named, otherFieldsIgnored } from "../http/parameters.ts";
+import { TagSchema } from "../public/categories.ts";
+import { AtomicQuery, appliedLines, DataReport, DataReportSchema, flag, replyRows } from "./batch.ts";
+import { type AdminDeps, type AdminListener, everyRole, writers } from "./listener.ts";
+
+interface Record {
+  readonly id: number;
+}
+
+/** A kind of record of the platform's data: users, categories or channels. */
+interface RecordKind<Input extends Record, Row extends Record> {
+  /** The name in sentences and responses, and the plural in the path. */
+  readonly noun: "user" | "category" | "channel";
+  readonly plural: "users" | "categories" | "channels";
+  readonly tag: string;
+  readonly input: TObject;
+  /** Fields of a stored record that differ from the input. */
+  readonly kept?: TProperties;
+  readonly example: Row;
+  readonly missing: "user_not_found" | "category_not_found" | "not_found";
+  /** A sentence about the further effects of a deletion. */
+  readonly deletion: string;
+  readonly rows: { page(after: number, limit: number): Promise<readonly Row[]> };
+  readonly intake: Intake<Input>;
+  readonly remove: (id: number) => Promise<void>;
+}
+
+/** The optional id in a body whose path has the id. */
+const OwnId = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: maxId,
+    description: "Optional; if present, it must equal the id in the path.",
+  }),
+);
+
+/** Get, put and delete one record by its id; put and get many as NDJSON. */
+export function recordRoutes<Input extends Record, Row extends Record>(
+  app: AdminListener,
+  kind: RecordKind<Input, Row>,
+): void {
+  const { noun, plural, tag, input, kept, example, missing, deletion, rows, intake, remove } = kind;
+  const [Noun, Plural] = [capitalized(noun), capitalized(plural)] as const;
+  const { id: _, ...exampleFields } = example;
+  const params = Type.Object({ id: IdParameter(noun, example.id) });
+  const body = Type.Object(
+    { ...input.properties, id: OwnId },
+    {
+      $id: `${Noun}Input`,
+      description: `A ${noun} to store.`,
+      ...otherFieldsIgnored,
+      examples: [exampleFields],
+    },
+  );
+  const KeptRecord = named(Noun, `A stored ${noun}.`, { ...Type.Required(input).properties, ...kept });
+  const OneRecord = answer(
+    // The compiler does not know the name of the field.
+    { [noun]: KeptRecord, message: Message } as { message: typeof Message },
+    {
+      name: `${Noun}Answer`,
+      description: `The stored ${noun}.`,
+      example: { [noun]: example, message: "OK" },
+    },
+  );
+
+  const found = async (id: number) => {
+    const [row] = await rows.page(id - 1, 1);
+    if (row?.id !== id) throw new DomainError(missing, `There is no ${noun} with this id`);
+    return { [noun]: row, message: "OK" };
+  };
+
+  app.get(`/admin/v1/${plural}/:id`, ({ params: { id } }) => found(id), {
+    roles: everyRole,
+    params,
+    response: { 200: OneRecord },
+    errors: [missing],
+    detail: {
+      operationId: `get${Noun}`,
+      tags: [tag],
+      description: `Returns one ${noun}, as the platform reported it.`,
+    },
+  });
+
+  app.put(
+    `/admin/v1/${plural}/:id`,
+    async ({ params: { id }, body }) => {
+      if (body.id !== undefined && body.id !== id) {
+        throw invalidFields([{ in: "body", field: "id", message: "must be the id of the path" }]);
+      }
+      // The body matches the input schema, whose fields are not known here.
+      const [refused] = await intake.keep([{ ...body, id } as Record as Input]);
+      if (refused) throw new DomainError("conflict", refused);
+      return await found(id);
+    },
+    {
+      roles: writers,
+      params,
+      body,
+      response: { 200: OneRecord },
+      errors: ["conflict"],
+      detail: {
+        operationId: `put${Noun}`,
+        tags: [tag],
+        description: `Creates the ${noun}, or replaces the one with this id. Fields that the body omits get their defaults. Repeating the request changes nothing.`,
+      },
+    },
+  );
+
+  app.delete(
+    `/admin/v1/${plural}/:id`,
+    async ({ params: { id }, status }) => {
+      await remove(id);
+      return status(204, undefined);
+    },
+    {
+      roles: writers,
+      params,
+      response: { 204: noContent(`There is no ${noun} with this id.`) },
+      detail: {
+        operationId: `delete${Noun}`,
+        tags: [tag],
+        description: `Deletes the ${noun}. ${deletion} It is not an error if the id does not exist.`,
+      },
+    },
+  );
+
+  app.post(
+    `/admin/v1/${plural}/batch`,
+    ({ requestContext, query }) => appliedLines(requestContext, intake, query),
+    {
+      roles: writers,
+      parse: "none",
+      query: AtomicQuery,
+      response: { 200: DataReport },
+      errors: ["body_too_large"],
+      detail: {
+        operationId: `put${Plural}`,
+        tags: [tag],
+        description: `Creates or replaces ${plural}, one on each line, as the lines arrive. Invalid lines are refused; all others are stored. Unknown fields are ignored and counted.`,
+        ndjson: { description: `One ${noun} on each line.`, example: [example] },
+      },
+    },
+  );
+
+  app.get(
+    `/admin/v1/${plural}/batch`,
+    ({ requestContext }) => replyRows(requestContext, rows.page, ({ id }) => id),
+    {
+      roles: everyRole,
+      response: { 200: ndjsonLines(`All ${plural}.`, [example]) },
+      detail: {
+        operationId: `get${Plural}`,
+        tags: [tag],
+        description: `Returns all ${plural} as NDJSON by ascending id, in the form that Put ${Plural} accepts. Changes made during the export may or may not be included.`,
+      },
+    },
+  );
+}
+
+const capitalized = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** Users as the platform reports them. */
+export function userRoutes(app: AdminListener, { store, data }: AdminDeps): void {
+  recordRoutes(app, {
+    noun: "user",
+    plural: "users",
+    tag: "Users",
+    input: UserInput,
+    kept: {
+      bio: Type.String({
+        description: 'Text that the user wrote about themselves; `""` when there is none.',
+      }),
+    },
+    example: exampleUser,
+    missing: "user_not_found",
+    deletion:
+      "The user's channels with their livestreams, tokens for the user, and subscriptions to the user's events are deleted as well. Pending deliveries of these subscriptions are canceled.",
+    rows: store.users,
+    intake: data.users,
+    remove: data.removeUser,
+  });
+}
+
+/** Categories as the platform reports them. */
+export function categoryRoutes(app: AdminListener, { store, data }: AdminDeps): void {
+  recordRoutes(app, {
+    noun: "category",
+    plural: "categories",
+    tag: "Categories",
+    input: CategoryInput,
+    kept: {
+      description: Type.String({ description: 'Description of the category; `""` when there is none.' }),
+      tags: Type.Array(TagSchema, { description: "Tags of the category; may be empty." }),
+    },
+    example: exampleCategory,
+    missing: "category_not_found",
+    deletion: "Livestreams in the category end; report them again in another category.",
+    rows: store.categories,
+    intake: data.categories,
+    remove: data.removeCategory,
+  });
+}
+
+/** Channels as the platform reports them. */
+export function channelRoutes(app: AdminListener, { store, data }: AdminDeps): void {
+  recordRoutes(app, {
+    noun: "channel",
+    plural: "channels",
+    tag: "Channels and livestreams",
+    input: ChannelInput,
+    example: exampleChannel,
+    missing: "not_found",
+    deletion: "The livestream of the channel ends.",
+    rows: store.channels,
+    intake: data.channels,
+    remove: data.removeChannel,
+  });
+}
+
+const LivestreamsQuery = Type.Object({
+  snapshot: flag("Treats the lines as the complete set: all other livestreams end after the last line."),
+  confirm: flag(
+    `Confirms that a snapshot may end any number of livestreams. Without it, one that would end more than the percentage in \`--confirm-snapshot-above\` (by default ${defaultConfirmAbovePercent}) of at least ${confirmedFrom} livestreams ends none.`,
+  ),
+  ...AtomicQuery.properties,
+});
+
+const example = {
+  channel_id: exampleChannel.id,
+  category_id: exampleCategory.id,
+  viewers: 1234,
+  title: "Day 12: the frozen caves",
+  language: "en",
+  started_at: "2026-01-14T16:08:06Z",
+};
+
+const LivestreamsReport = answerOf(
+  named("LivestreamsReport", "The result of a batch of livestreams.", {
+    ...DataReportSchema.properties,
+    ended: Type.Integer({ description: "Number of livestreams that the snapshot ended; 0 without one." }),
+  }),
+  {
+    description: "The report of the batch.",
+    example: { accepted: 1, rejected: 0, ignored_fields: 0, errors: [], ended: 0 },
+  },
+);
+
+/** Livestreams as the platform reports them: put, end and export. */
+export function livestreamRoutes(app: AdminListener, { store, data }: AdminDeps): void {
+  app.put(
+    "/admin/v1/livestreams",
+    async ({ requestContext, query: { snapshot, atomic, confirm } }) => {
+      const options = { atomic: atomic === "true", confirmed: confirm === "true" };
+      const lines = longBodyStream(requestContext, options.atomic);
+      return data.applyLivestreams(lines, snapshot === "true", options);
+    },
+    {
+      roles: writers,
+      parse: "none",
+      query: LivestreamsQuery,
+      response: { 200: LivestreamsReport },
+      errors: ["empty_snapshot", "confirmation_required", "body_too_large"],
+      detail: {
+        operationId: "putLivestreams",
+        tags: ["Channels and livestreams"],
+        description:
+          "Starts or updates livestreams, one on each line. The categories show them within two seconds. Invalid lines are refused; all others are stored. Unknown fields are ignored and counted. A snapshot that is interrupted ends no livestream; a livestream in a refused line with a valid `channel_id` goes on. A snapshot without a valid line is refused and changes nothing. One that would end too many livestreams without `confirm=true` is refused: its valid lines are stored (with `atomic=true` none are), and no livestream ends. The `errors` of these refusals have the first refused lines.",
+        ndjson: { description: "One livestream on each line.", example: [example] },
+      },
+    },
+  );
+
+  app.get(
+    "/admin/v1/livestreams",
+    ({ requestContext }) => replyRows(requestContext, store.livestreams.page, ({ channel_id }) => channel_id),
+    {
+      roles: everyRole,
+      response: { 200: ndjsonLines("All livestreams.", [example]) },
+      detail: {
+        operationId: "getLivestreams",
+        tags: ["Channels and livestreams"],
+        description:
+          "Returns all livestreams as NDJSON by ascending channel id, in the form that Put Livestreams accepts.",
+      },
+    },
+  );
+
+  app.delete(
+    "/admin/v1/livestreams/:channel_id",
+    async ({ params: { channel_id }, status }) => {
+      await data.end([channel_id]);
+      return status(204, undefined);
+    },
+    {
+      roles: writers,
+      params: Type.Object({ channel_id: IdParameter("channel", exampleChannel.id) }),
+      response: { 204: noContent("The channel is not live.") },
+      detail: {
+        operationId: "endLivestream",
+        tags: ["Channels and livestreams"],
+        description: "Ends the livestream of a channel. It is not an error if the channel is not live.",
+      },
+    },
+  );
+}

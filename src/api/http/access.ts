@@ -1,0 +1,329 @@
+import { bearer } from "@elysiajs/bearer";
+import { LRUCache } from "lru-cache";
+import { DomainError } from "../../domain/errors.ts";
+import type { Store } from "../../domain/store.ts";
+import { minute } from "../../domain/time.ts";
+import { type Scope, secretHash } from "../../domain/tokens.ts";
+import { type Caller, clientNetworkOf, type RequestContext } from "./context.ts";
+import type { PlatformJwtReader } from "./platform-jwt.ts";
+import { type LimitedBy, type RateLimiter, requireWithinLimit } from "./rate-limit.ts";
+
+/** A name that no caller can send. */
+const unguessable = crypto.randomUUID();
+
+/** The bearer plugin, limited to the header: a token in a URL or a body may be logged (RFC 6750, section 5.3). */
+export const headerBearer = () =>
+  bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } });
+
+/**
+ * Returns the token of an `Authorization: Bearer …` header (RFC 6750, section 2.1); null for other schemes.
+ * @param bearer the result of `@elysiajs/bearer`, which accepts any scheme that begins with `Bearer` in exactly this
+ * case
+ */
+export function tokenOf(bearer: string | undefined, authorization: string | undefined): string | null {
+  if (authorization === undefined || authorization.charCodeAt(6) !== 0x20) return null;
+  if (bearer !== undefined) return bearer.trim();
+  // The scheme is compared without regard to case (RFC 9110, section 11.1).
+  return /^bearer /i.test(authorization) ? authorization.slice(7).trim() : null;
+}
+
+/** Whether a request has a bearer token, as opposed to credentials for a proxy, such as Basic. */
+export function hasBearer({ headers }: Request): boolean {
+  return tokenOf(undefined, headers.get("authorization") ?? undefined) !== null;
+}
+
+/** The size of the cache of callers. */
+const maxCachedCallers = 50_000;
+
+/** How long a verified JWT of the platform is cached. */
+const jwtCacheMs = minute;
+
+interface CacheEntry {
+  readonly caller: Caller;
+  /** When the entry expires, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** `changes.count` before the look-up; the entry is valid while the count is the same. */
+  readonly validAt: number;
+}
+
+/** Says what a secret of another kind is for, because the kinds are easily mixed up. */
+function refusalOf(token: string): string {
+  if (token.startsWith("onair_cs_"))
+    return "This is a client secret; POST /oauth/token exchanges it for an access token";
+  if (token.startsWith("onair_admin_"))
+    return "This is an operator key, for the admin API; the public API needs an access token";
+  return "The access token is unknown, revoked or expired";
+}
+
+const keyOf = (token: string) => Bun.CryptoHasher.hash("sha256", token, "base64");
+
+/**
+ * Authenticates callers by On Air's own tokens or, with `readJwt`, by those of the platform. Valid tokens are cached by
+ * their SHA-256: no token is kept in memory, and the comparison has no timing side channel. Every change that is noted
+ * in `changes` invalidates the cache.
+ */
+export function authenticator(
+  store: Pick<Store, "tokens" | "applications">,
+  now: () => number,
+  readJwt: PlatformJwtReader | null = null,
+  changes = new Changes(),
+) {
+  const cache = new LRUCache<string, CacheEntry>({ max: maxCachedCallers });
+
+  const known = (key: string): Caller | null => {
+    const found = cache.get(key);
+    return found && found.expiresAt > now() && found.validAt === changes.count ? found.caller : null;
+  };
+
+  const load = async (token: string, key: string): Promise<Caller | null> => {
+    const validAt = changes.count;
+    const hash = secretHash(token);
+    const grant = await store.tokens.find(hash);
+    const application = grant && (await store.applications.find(grant.applicationId));
+    const own = grant && application && !application.disabled ? { grant, application } : null;
+    const found = own ?? (await readJwt?.(token)) ?? null;
+    if (!found || found.grant.expiresAt <= now()) return null;
+    const caller = withinApplication(found, found.grant.isJwt ? null : hash);
+    const { expiresAt } = found.grant;
+    const cachedUntil = own ? expiresAt : Math.min(expiresAt, now() + jwtCacheMs);
+    // If a change was noted during the look-up, the entry is already outdated, and the next request looks it up again.
+    cache.set(key, { caller, expiresAt: cachedUntil, validAt });
+    return caller;
+  };
+
+  return {
+    /** Returns the cached caller of a token; null if `authenticate` must look it up. */
+    known: (token: string): Caller | null => known(keyOf(token)),
+    /** Whether the token was valid at its last look-up, regardless of later changes. */
+    wasValid: (token: string): boolean => cache.has(keyOf(token)),
+    /** Returns the caller of a token. Throws `invalid_token`. */
+    async authenticate(token: string): Promise<Caller> {
+      const key = keyOf(token);
+      const caller = known(key) ?? (await load(token, key));
+      if (caller) return caller;
+      cache.delete(key);
+      throw new DomainError("invalid_token", refusalOf(token));
+    },
+    /** Resolves to whether an authenticated caller is still valid. Used by long-lived streams. */
+    async isInForce({ grant, application, tokenHash }: Caller): Promise<boolean> {
+      if (grant.expiresAt <= now()) return false;
+      const current = await store.applications.find(application.id);
+      if (!current || current.disabled) return false;
+      return tokenHash === null || (await store.tokens.find(tokenHash)) !== null;
+    },
+    /** The number of changes so far. A caller that was found before a change may no longer be valid. */
+    get changeCount(): number {
+      return changes.count;
+    },
+  };
+}
+
+export type Authenticator = ReturnType<typeof authenticator>;
+
+/** Limits a grant to the scopes that its application still has. */
+function withinApplication(
+  { grant, application }: Omit<Caller, "tokenHash">,
+  tokenHash: Uint8Array | null,
+): Caller {
+  const scopes = grant.scopes.filter((scope) => application.scopes.includes(scope));
+  return { grant: { ...grant, scopes }, application, tokenHash };
+}
+
+/** The dependencies of the public API's access checks. */
+export interface Access {
+  readonly authenticator: Authenticator;
+  readonly limiter: RateLimiter;
+  /**
+   * Requests per minute for each application without its own limit, and for each address (IPv6: /64); 0 means no
+   * limit.
+   */
+  readonly defaultRateLimit: number;
+}
+
+/** Admits a request within the rate limit of its address. Throws `rate_limited`. */
+export function admitAnyone({ limiter, defaultRateLimit }: Access, requestContext: RequestContext): void {
+  requestContext.isAdmitted = true;
+  requestContext.rateLimit = limiter.take(clientNetworkOf(requestContext), defaultRateLimit);
+  requireWithinLimit(requestContext.rateLimit);
+}
+
+/** A check of the caller by a route. Throws `insufficient_scope`. */
+export type Requirement = (caller: Caller) => void;
+
+/** Requires a token with a scope. */
+export function needsScope(scope: Scope): Requirement {
+  return (caller) => {
+    if (!caller.grant.scopes.includes(scope)) throw missingScopes([scope]);
+  };
+}
+
+/** Requires an application that uses the event stream. Also throws `stream_disabled`. */
+export function needsStream(caller: Caller): void {
+  needsScope("events:subscribe")(caller);
+  if (caller.application.delivery !== "webhook") return;
+  const message =
+    "This application receives events only by webhook; set its delivery to stream or both with PATCH /public/v1/application";
+  throw new DomainError("stream_disabled", message);
+}
+
+/** The purpose for which a route requires a token of the application itself. */
+export type ApplicationPurpose = "reads" | "reads subscriptions" | "changes";
+
+/**
+ * Requires a token of the application itself. Changes require every scope of the application, so that a token with
+ * fewer scopes cannot extend its own access. Reading subscriptions requires `events:subscribe`, as elsewhere.
+ */
+export function needsApplication(purpose: ApplicationPurpose): Requirement {
+  return (caller) => {
+    const { grant, application } = caller;
+    if (grant.userId !== null) {
+      const message =
+        "This needs a token of the application itself (client_credentials); this one belongs to a user";
+      throw new DomainError("insufficient_scope", message);
+    }
+    const missing = application.scopes.filter((scope) => !grant.scopes.includes(scope));
+    if (purpose === "changes" && missing.length > 0) throw missingScopes(application.scopes);
+    if (purpose === "reads subscriptions") needsScope("events:subscribe")(caller);
+  };
+}
+
+function missingScopes(needed: readonly Scope[]): DomainError {
+  const [some, scope] = [needed.join(" and "), needed.join(" ")];
+  const what = needed.length === 1 ? `the scope ${some}` : `the scopes ${some}`;
+  return new DomainError("insufficient_scope", `This needs a token with ${what}`, { scope });
+}
+
+/**
+ * Admits a request with a token, or throws in the order 401, 429. A token that is not in the cache is counted against
+ * the limit of the address before it is looked up or verified. If it is valid, that is given back, and the request is
+ * counted against the limit of its application.
+ */
+export function admit(
+  access: Access,
+  requestContext: RequestContext,
+  token: string | null,
+): Caller | Promise<Caller> {
+  if (token === null) {
+    admitAnyone(access, requestContext);
+    throw new DomainError("missing_token", "This needs an access token: Authorization: Bearer <token>");
+  }
+  const admitted = (caller: Caller) => {
+    admitCaller(access, requestContext, caller);
+    return caller;
+  };
+  const known = access.authenticator.known(token);
+  return known ? admitted(known) : lookUp(access, requestContext, token).then(admitted);
+}
+
+/**
+ * Admits a request to a route that needs no token: with a valid token within the limit of its application, else within
+ * that of its address. If the token cannot be looked up, the request is treated as one without a token.
+ */
+export async function admitWithOrWithout(access: Access, requestContext: RequestContext): Promise<void> {
+  const authorization = requestContext.request.headers.get("authorization") ?? undefined;
+  const token = tokenOf(undefined, authorization);
+  if (token === null) return admitAnyone(access, requestContext);
+  const found = access.authenticator.known(token) ?? lookUp(access, requestContext, token);
+  const caller = await Promise.resolve(found).catch((error) => {
+    if (requestContext.rateLimit?.allowed === false) throw error;
+    return null;
+  });
+  if (caller) admitCaller(access, requestContext, caller);
+}
+
+/**
+ * Returns the limits by which a request of a caller counts. A user has at most half of the application's limit, so that
+ * one of them cannot use it up for the others and the application itself. The portal has a bucket of its own, so that
+ * the developer of a busy application can look after it.
+ */
+function limitsOf(
+  { defaultRateLimit }: Access,
+  { grant: { userId }, application: { id, rate_limit } }: Caller,
+  isFromPortal: boolean,
+): readonly LimitedBy[] {
+  const limit = rate_limit ?? defaultRateLimit;
+  if (isFromPortal) return [[`portal of ${id}`, limit]];
+  if (userId === null) return [[id, limit]];
+  const share = limit === 0 ? 0 : Math.max(1, Math.floor(limit / 2));
+  return [
+    [`user ${userId} of ${id}`, share],
+    [id, limit],
+  ];
+}
+
+/** Counts a request against the limits of its caller. Throws `rate_limited`. */
+function admitCaller(access: Access, requestContext: RequestContext, caller: Caller): void {
+  requestContext.isAdmitted = true;
+  requestContext.caller = caller;
+  const limits = limitsOf(access, caller, requestContext.isFromPortal);
+  requestContext.rateLimit = access.limiter.takeEach(limits);
+  requireWithinLimit(requestContext.rateLimit);
+}
+
+/** The caller of a request that was admitted, as it is now; a token that is refused counts for the address. */
+async function admitAgain(access: Access, requestContext: RequestContext, token: string): Promise<Caller> {
+  try {
+    return await access.authenticator.authenticate(token);
+  } catch (error) {
+    admitAnyone(access, requestContext);
+    throw error;
+  }
+}
+
+/**
+ * Admits a request again after a change that came while it was read. It takes from the limits as they are now, in place
+ * of the former ones, so that the answer shows one state.
+ */
+export async function admitChanged(
+  access: Access,
+  requestContext: RequestContext,
+  token: string,
+): Promise<Caller> {
+  const { caller: former, isFromPortal } = requestContext;
+  const caller = await admitAgain(access, requestContext, token);
+  if (former)
+    for (const [key, limit] of limitsOf(access, former, isFromPortal)) access.limiter.giveBack(key, limit);
+  admitCaller(access, requestContext, caller);
+  return caller;
+}
+
+async function lookUp(access: Access, requestContext: RequestContext, token: string): Promise<Caller> {
+  const { authenticator, limiter, defaultRateLimit } = access;
+  const wasValid = authenticator.wasValid(token);
+  if (wasValid) return admitAgain(access, requestContext, token);
+  admitAnyone(access, requestContext);
+  const caller = await authenticator.authenticate(token);
+  limiter.giveBack(clientNetworkOf(requestContext), defaultRateLimit);
+  return caller;
+}
+
+/** Counts changes, so that a cache can tell whether an entry is older than the last change. */
+export class Changes {
+  #count = 0;
+  /** The time until which cached data may be used, by `performance.now()`. */
+  #usableUntil = Number.POSITIVE_INFINITY;
+
+  /** Called after a change is stored and before it is acknowledged. */
+  note(): void {
+    this.#count++;
+  }
+
+  /** Allows caches to be used until `time`. Called regularly while notifications of other replicas arrive. */
+  useUntil(time: number): void {
+    this.#usableUntil = time;
+  }
+
+  /** Whether the changes of other replicas are known. */
+  get isCurrent(): boolean {
+    return this.#usableUntil === Number.POSITIVE_INFINITY || performance.now() <= this.#usableUntil;
+  }
+
+  /**
+   * The number of calls of `note`. While the changes of other replicas are not known, it differs on each call, so that
+   * no cache entry is valid.
+   */
+  get count(): number {
+    if (!this.isCurrent) this.#count++;
+    return this.#count;
+  }
+}

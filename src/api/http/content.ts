@@ -1,0 +1,122 @@
+import { type ExtraHeaders, type RequestContext, reply } from "./context.ts";
+
+/** The body of a response that is sent many times, with its `ETag`. */
+export interface SharedContent {
+  readonly body: Uint8Array<ArrayBuffer> | Blob;
+  readonly etag: string;
+}
+
+/** Content with a compressed form, which is made when first needed. */
+interface CompressibleContent extends SharedContent {
+  gzipped(): Promise<SharedContent>;
+}
+
+const sharedBytes = 32 * 1024;
+
+export function contentOf(given: Uint8Array<ArrayBuffer> | string): CompressibleContent {
+  const bytes = typeof given === "string" ? new TextEncoder().encode(given) : given;
+  let gzipped: Promise<SharedContent> | null = null;
+  return {
+    // Bun copies bytes for each response and keeps the copy until it is sent; a large Blob is not copied.
+    body: bytes.byteLength < sharedBytes ? bytes : new Blob([bytes]),
+    etag: `"${Bun.hash(bytes).toString(36)}"`,
+    gzipped() {
+      gzipped ??= compress(bytes).then(contentOf);
+      return gzipped;
+    },
+  };
+}
+
+/** Returns the content of a response with a value as JSON. */
+export function jsonContentOf(value: unknown): CompressibleContent {
+  return contentOf(JSON.stringify(value));
+}
+
+/** Compresses outside the event loop. node:zlib is loaded on demand, to keep it out of the start. */
+function compress(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
+  process.getBuiltinModule("node:zlib").gzip(bytes, (error, compressed) => {
+    if (error) reject(error);
+    else resolve(new Uint8Array(compressed));
+  });
+  return promise;
+}
+
+/** Returns a response with content, or 304 if the client already has it. */
+export function replyContent(
+  requestContext: RequestContext,
+  { body, etag }: SharedContent,
+  headers: ExtraHeaders,
+): Response {
+  const all = { ...headers, etag };
+  return isNotModified(requestContext, etag)
+    ? reply(requestContext, 304, null, all)
+    : reply(requestContext, 200, body, all);
+}
+
+/** Like `replyContent`, but compressed if the client accepts that. */
+export async function replyCompressed(
+  requestContext: RequestContext,
+  content: CompressibleContent,
+  headers: ExtraHeaders,
+): Promise<Response> {
+  const isGzip = acceptsGzip(requestContext);
+  const coding = { vary: "accept-encoding", ...(isGzip && { "content-encoding": "gzip" }) };
+  const sent = isGzip ? await content.gzipped() : content;
+  return replyContent(requestContext, sent, { ...headers, ...coding });
+}
+
+/** Returns a response with JSON that shared caches may keep for `seconds`. */
+export function replyPublicJson(requestContext: RequestContext, value: unknown, seconds: number): Response {
+  return replyContent(requestContext, jsonContentOf(value), keptFor(seconds));
+}
+
+/** Returns the header of a response that shared caches may keep for `seconds`. */
+export const keptFor = (seconds: number) => ({ "cache-control": `public, max-age=${seconds}` });
+
+/** Returns a response with a large JSON value, compressed if the client accepts that. */
+export async function replyLargeJson(requestContext: RequestContext, value: unknown): Promise<Response> {
+  const text = JSON.stringify(value);
+  const vary = "accept-encoding";
+  if (!acceptsGzip(requestContext)) return reply(requestContext, 200, text, { vary });
+  const compressed = await compress(Buffer.from(text));
+  return reply(requestContext, 200, compressed, { vary, "content-encoding": "gzip" });
+}
+
+const acceptsGzip = ({ request }: RequestContext) => accepts(request.headers.get("accept-encoding"), "gzip");
+
+/** Whether a header such as Accept names a value and does not refuse it with `q=0` (RFC 9110, section 12.4.2). */
+export function accepts(header: string | null, value: string): boolean {
+  return (header ?? "").split(",").some((offer) => {
+    const [name, ...parameters] = offer.split(";").map((part) => part.trim().toLowerCase());
+    return name === value && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+  });
+}
+
+/** Weak comparison of If-None-Match (RFC 9110, section 13.1.2). */
+function isNotModified({ request }: RequestContext, etag: string): boolean {
+  const known = request.headers.get("if-none-match");
+  if (known === null) return false;
+  return known.split(",").some((part) => ["*", etag, `W/${etag}`].includes(part.trim()));
+}
+
+/**
+ * Returns a function that caches the last result of `make`. It calls `make` again if the key differs or the call
+ * failed.
+ */
+export function kept<T, Given extends readonly unknown[]>(
+  make: (...given: Given) => Promise<T>,
+  keyOf: (...given: Given) => unknown = () => null,
+): (...given: Given) => Promise<T> {
+  let made: { readonly key: unknown; readonly value: Promise<T> } | null = null;
+  return (...given) => {
+    const key = keyOf(...given);
+    if (made !== null && made.key === key) return made.value;
+    const current = { key, value: make(...given) };
+    made = current;
+    current.value.catch(() => {
+      if (made === current) made = null;
+    });
+    return current.value;
+  };
+}

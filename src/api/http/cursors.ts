@@ -1,0 +1,135 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Grant } from "../../domain/tokens.ts";
+import { LimitParameter, named, TextParameter } from "./parameters.ts";
+import { Seal } from "./seal.ts";
+
+/** The longest accepted cursor, in characters. */
+const maxLength = 200;
+const markBytes = 8;
+/** Positions are padded to blocks of this size, because their length would reveal the number of digits. */
+const blockBytes = 48;
+
+/** The position in a list or stream: numbers and ids. */
+type Position = readonly (number | string)[];
+
+/**
+ * Makes and reads the opaque cursors of all lists and streams. A cursor is sealed, because plain numbers would reveal
+ * the platform's volume. It contains a position and a hash of its filter, which includes the name of the list. Equal
+ * positions give equal cursors, so that pages can have an ETag.
+ */
+export class Cursors {
+  readonly #seal: Seal;
+
+  /** @param secret the same across restarts, so that cursors stay valid */
+  constructor(secret: string) {
+    this.#seal = new Seal(secret, "cursor");
+  }
+
+  make(position: Position, filter: string): string {
+    const text = JSON.stringify(position);
+    const padded = text.padEnd(Math.ceil(text.length / blockBytes) * blockBytes);
+    return this.#seal.seal(Buffer.concat([this.#mark(filter), Buffer.from(padded)]));
+  }
+
+  /** Returns the content of a cursor; null if it was not made with this secret. */
+  read(cursor: string): { readonly position: Position; isFor(filter: string): boolean } | null {
+    if (cursor.length > maxLength) return null;
+    const content = this.#seal.open(cursor);
+    if (!content || content.length <= markBytes) return null;
+    return {
+      position: JSON.parse(content.subarray(markBytes).toString()),
+      isFor: (filter) => this.#mark(filter).equals(content.subarray(0, markBytes)),
+    };
+  }
+
+  /** Returns a short hash of a filter. */
+  #mark(filter: string): Buffer {
+    return this.#seal.hash(`filter ${filter}`).subarray(0, markBytes);
+  }
+}
+
+const notOurs = "is not a cursor of this server; use the one of the previous page";
+
+type Query = Readonly<Record<string, unknown>>;
+
+/**
+ * The default filter of a list: all parameters except `limit` and `cursor`, and the caller's grant. The order of
+ * parameters in a route is part of it: changing it invalidates cursors of earlier versions.
+ */
+function wholeFilter({ limit, cursor, ...filter }: Query, grant: Grant | null): string {
+  return JSON.stringify([filter, grant && [grant.applicationId, grant.userId]]);
+}
+
+/**
+ * The cursors of one list. Each is valid only with the filter of the request that it was made for.
+ * @param filterOf returns the filter as text, from the query and the caller's grant
+ */
+export function listCursors<P extends Position>(cursors: Cursors, list: string, filterOf = wholeFilter) {
+  const filter = (query: Query, grant: Grant | null) => `${list} ${filterOf(query, grant)}`;
+  return {
+    /** The parameter `cursor`; accepts only cursors of the same list and filter. */
+    parameter: Type.Optional(
+      TextParameter({
+        allowEmptyValue: true,
+        maxLength,
+        description: "`pagination.cursor` of the previous page. Absent or empty for the first page.",
+        refine: (text) => (cursors.read(text) ? null : notOurs),
+        refineWithin: (text, query, grant) =>
+          cursors.read(text)?.isFor(filter(query, grant)) ? null : "belongs to another list or filter",
+      }),
+    ),
+    /** Returns the position in the accepted cursor of a query; null without a cursor. */
+    positionIn: ({ cursor }: { readonly cursor?: string }): P | null =>
+      cursor === undefined ? null : ((cursors.read(cursor)?.position as P) ?? null),
+    /** Returns the cursor of a position in the list of this query. */
+    make: (position: P, query: Query, grant: Grant | null): string =>
+      cursors.make(position, filter(query, grant)),
+  };
+}
+
+/** The pagination of a response. */
+export const Pagination = named("Pagination", "The position of a page in its list.", {
+  cursor: Type.String({
+    maxLength,
+    description: 'Cursor of the next page, to pass as `cursor`; `""` on the last page.',
+  }),
+  has_more: Type.Boolean({ description: "Whether there is a next page." }),
+});
+
+const pages = { defaultResults: 25, maxResults: 100 };
+
+interface Listed<Position extends string | number, Item, Shown> {
+  /** Returns up to `limit` items after a position; null for the first ones. */
+  read(behind: Position | null, limit: number): Promise<readonly Item[]>;
+  positionOf(item: Item): Position;
+  /** Returns an item in the form of the API. */
+  shown(item: Item): Shown;
+  /** The grant of the caller to whom the list is limited; null for operators. */
+  readonly grant?: Grant | null;
+}
+
+/** A paged list. @param what the name of its items */
+export function pagedList(what: string, cursors: Cursors) {
+  const positions = listCursors<[string | number]>(cursors, what);
+  const query = Type.Object({ limit: LimitParameter(what, pages), cursor: positions.parameter });
+  return {
+    /** The parameters of its query. */
+    query,
+    /** Returns the requested page. */
+    async page<Position extends string | number, Item, Shown>(
+      asked: Static<typeof query>,
+      { read, positionOf, shown, grant = null }: Listed<Position, Item, Shown>,
+    ) {
+      const { limit = pages.defaultResults } = asked;
+      // Positions of one list have one type.
+      const [behind = null] = (positions.positionIn(asked) ?? []) as [Position?];
+      // One more than requested shows whether there is a next page.
+      const found = await read(behind, limit + 1);
+      const items = found.slice(0, limit);
+      const last = items.at(-1);
+      const has_more = found.length > limit;
+      const cursor = has_more && last !== undefined ? positions.make([positionOf(last)], asked, grant) : "";
+      return { data: items.map(shown), pagination: { cursor, has_more }, message: "OK" };
+    },
+  };
+}

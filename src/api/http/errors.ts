@@ -1,0 +1,149 @@
+import { DomainError, type ErrorCode, type ErrorDetails } from "../../domain/errors.ts";
+import { errorFields } from "../../runtime/log.ts";
+import { OAuthError, oauthCodeOf, oauthFields, speaksOAuth, wrongClient } from "../oauth/errors.ts";
+import { ClientClosedRequest } from "./body.ts";
+import { type ExtraHeaders, type RequestContext, reply, replyJson } from "./context.ts";
+
+/** The status of each error code. */
+export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = {
+  invalid_parameter: 400,
+  invalid_json: 400,
+  invalid_cursor: 400,
+  subscription_failed: 400,
+  empty_snapshot: 400,
+  missing_token: 401,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  insufficient_role: 403,
+  stream_disabled: 403,
+  locked: 403,
+  user_not_found: 404,
+  category_not_found: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  confirmation_required: 409,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  range_not_satisfiable: 416,
+  unknown_host: 421,
+  rate_limited: 429,
+  unavailable: 503,
+  internal_error: 500,
+};
+
+/** The default of `Retry-After` for `unavailable`. */
+const tryAgainSeconds = 5;
+
+/** The status in log and metrics if the client closed the connection, as in nginx. No response is sent. */
+const clientClosedRequest = 499;
+
+/**
+ * Returns an error response in the API's format. Unexpected errors are logged, and their message is not sent.
+ * @param set headers that the handler had set before it threw the error
+ */
+export function replyError(
+  requestContext: RequestContext,
+  thrown: unknown,
+  set: ExtraHeaders = {},
+): Response {
+  if (thrown instanceof ClientClosedRequest) return reply(requestContext, clientClosedRequest, null);
+  const error = withOwnerGone(requestContext, thrown);
+  if (error instanceof OAuthError) {
+    const { status, code, message } = error;
+    const headers = { ...error.headers };
+    // Browsers show a dialog for a Basic challenge before the page that sent the request gets the response.
+    if (status === 401 && !speaksOAuth(requestContext.path))
+      headers["www-authenticate"] = `Bearer realm="onair"`;
+    return replyProblem(requestContext, { status, code, error: code, message, headers });
+  }
+  if (!(error instanceof DomainError)) {
+    requestContext.listener.log.failure("internal_error", error, { request_id: requestContext.requestId });
+    const code = "internal_error";
+    const problem = { status: statusOf[code], code, error: oauthCodeOf(code), message: internalError };
+    return replyProblem(requestContext, problem);
+  }
+  const { code, message, details } = error;
+  if (code === "unavailable" && !details.isLogged) {
+    // Without a stack, because this is not a bug and may affect every request.
+    const { stack, ...fields } = errorFields(error);
+    const { listener, requestId } = requestContext;
+    listener.log.repeated("error", "unavailable", message, { request_id: requestId, ...fields });
+  }
+  // Errors of OAuth endpoints do not list invalid parameters.
+  const isOAuth = code === "invalid_parameter" && speaksOAuth(requestContext.path);
+  const common = {
+    status: statusOf[code],
+    code: isOAuth ? oauthCodeOf(code) : code,
+    error: oauthCodeOf(code),
+  };
+  return replyProblem(requestContext, {
+    ...common,
+    message,
+    details,
+    headers: { ...set, ...errorHeaders(error) },
+  });
+}
+
+/** Returns the error of an unknown id. */
+export const notFound = (noun: string) => new DomainError("not_found", `There is no ${noun} with this id`);
+
+/** Returns `found`. Throws `not_found` for null. */
+export function existing<T>(found: T | null, noun = "application"): T {
+  if (found === null) throw notFound(noun);
+  return found;
+}
+
+/** The message for an unexpected error, which reveals nothing about it. */
+export const internalError = "Something went wrong on our side. The request id helps to find out what.";
+
+interface Problem {
+  readonly status: number;
+  readonly code: string;
+  /** The error code of the OAuth endpoints. */
+  readonly error: string;
+  readonly message: string;
+  readonly details?: ErrorDetails;
+  readonly headers?: ExtraHeaders;
+}
+
+/** Returns an error response. All of them are made here. */
+export function replyProblem(requestContext: RequestContext, problem: Problem): Response {
+  const { status, code, error, message, details, headers } = problem;
+  const body = {
+    ...(speaksOAuth(requestContext.path) && oauthFields(error, message)),
+    ...(details?.data && { data: details.data }),
+    message,
+    code,
+    errors: details?.errors ?? [],
+    request_id: requestContext.requestId,
+  };
+  return replyJson(requestContext, status, body, headers);
+}
+
+/**
+ * Replaces the error of a request whose application or user was deleted during it: its token or client is now invalid.
+ */
+function withOwnerGone({ path, caller }: RequestContext, thrown: unknown): unknown {
+  if (!(thrown instanceof DomainError && thrown.details.isOwnerGone)) return thrown;
+  if (caller !== null) {
+    return new DomainError("invalid_token", "The access token is unknown, revoked or expired");
+  }
+  return speaksOAuth(path) ? wrongClient() : thrown;
+}
+
+function errorHeaders({ code, message, details }: DomainError): Record<string, string> {
+  const headers: Record<string, string> = {};
+  // RFC 6750, section 3: no error code if the request has no token.
+  if (code === "missing_token") headers["www-authenticate"] = `Bearer realm="onair"`;
+  if (code === "invalid_token" || code === "insufficient_scope") {
+    const scope = details.scope ? `, scope="${details.scope}"` : "";
+    headers["www-authenticate"] =
+      `Bearer realm="onair", error="${code}", error_description="${message}"${scope}`;
+  }
+  if (details.allow) headers["allow"] = details.allow;
+  if (details.wholeBytes !== undefined) headers["content-range"] = `bytes */${details.wholeBytes}`;
+  const retryAfter = details.retryAfterSeconds ?? (code === "unavailable" ? tryAgainSeconds : null);
+  if (retryAfter !== null) headers["retry-after"] = String(retryAfter);
+  return headers;
+}

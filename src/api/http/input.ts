@@ -1,0 +1,301 @@
+import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
+import type { AnyElysia } from "elysia";
+import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
+import { type DescribedRoute, describeRoute, type Json } from "../openapi/components.ts";
+import { publicBodyBytes, readJson, readOptionalJson } from "./body.ts";
+import type { RequestContext } from "./context.ts";
+import { type ListOptions, type TextOptions, textProblem } from "./parameters.ts";
+
+/*
+ * Reads parameters and bodies by the schemas of the route, before Elysia validates them. Elysia's own reading breaks
+ * the API's contract: it accepts `1e2`, ` 5 ` and `0x10` as integers, keeps the last of a repeated parameter, accepts
+ * invalid percent-encoding, parses a body before the token is checked, and accepts JSON of any depth.
+ */
+
+/** The schemas of a route that the reader uses. */
+export interface InputSchemas {
+  params?: TObject;
+  query?: TObject;
+  headers?: TObject;
+  body?: TSchema;
+}
+
+/** The part of Elysia's context that the reader fills and that access checks use. */
+export interface OpenContext {
+  readonly requestContext: RequestContext;
+  readonly request: Request;
+  params: Record<string, unknown>;
+  query: Record<string, unknown>;
+  headers: Record<string, string | undefined>;
+  body: unknown;
+}
+
+/** The context of an access check with a token. */
+export interface GateContext extends OpenContext {
+  readonly bearer: string | undefined;
+}
+
+/** Fills the context. Throws one error with all problems of the parameters, or else of the body. */
+type InputReader = (context: OpenContext) => Promise<void> | void;
+
+/**
+ * A parser that leaves the body unread: the route's `InputReader` reads it after the token is checked. It returns null,
+ * because Elysia would try its own parsers on undefined.
+ */
+export const deferred = { name: "deferred", parse: () => null } as const;
+
+/** Returns the reader of a route; null if the route has no input. */
+function inputReader(
+  { params, query, headers, body }: InputSchemas,
+  maxBodyBytes = publicBodyBytes,
+): InputReader | null {
+  if (!params && !query && !headers && !body) return null;
+  return (context) => {
+    const problems: FieldProblem[] = [];
+    if (params) context.params = readPath(context.params, params, problems);
+    if (query) context.query = readQuery(context, query, problems);
+    if (headers) Object.assign(context.headers, readHeaders(context.request.headers, headers, problems));
+    if (problems.length > 0) throw refused(problems);
+    return body && readBody(context, body, maxBodyBytes);
+  };
+}
+
+const gates = new WeakSet<object>();
+
+/** Throws if a route has no gate and would be open to everyone by mistake. */
+export function requireGates(routes: AnyElysia["routes"]): void {
+  for (const { method, path, hooks } of routes) {
+    const found = [hooks.transform ?? []].flat().map((hook) => ("fn" in hook ? hook.fn : hook));
+    if (!found.some((hook) => gates.has(hook))) throw new Error(`${method} ${path} has no gate`);
+  }
+}
+
+/** Makes the gate of a route: the hook that `requireGates` requires. */
+export function asGate<Context>(check: (context: Context) => Promise<void>) {
+  const gate = opaque(check);
+  gates.add(gate);
+  return gate;
+}
+
+/**
+ * Wraps a hook so that Elysia cannot analyse its source. Elysia would assume that a hook that passes on its context
+ * uses all of it, and would parse cookies as well. It would also await every hook that calls a function, at the cost of
+ * a promise per request. It still awaits async functions, which it detects by their type.
+ */
+export function opaque<Context, Result extends Promise<void> | void>(
+  hook: (context: Context) => Result,
+): (context: Context) => Result {
+  return hook.bind(null);
+}
+
+/** Returns the typed context of a handler that serves both listeners, whose types Elysia cannot unify. */
+export function handlerContext(context: unknown) {
+  return context as {
+    requestContext: RequestContext;
+    request: Request;
+    /** Absent if the path has no parameters. */
+    params?: Readonly<Record<string, string>>;
+  };
+}
+
+/** The gate of a route that needs neither token nor key. Preflight requests are not rate limited. */
+export const openGate = asGate(async (context: unknown) => {
+  const { requestContext, request } = handlerContext(context);
+  if (request.method !== "OPTIONS") await requestContext.listener.admit?.(requestContext);
+});
+
+/**
+ * Prevents Elysia's own parsers from reading a body: they run before the gate and have no size limit, even for routes
+ * without a body. Throws for a schema without `additionalProperties`, because Elysia would add it.
+ */
+export function deferBody(route: { body?: TSchema; parse?: unknown }): void {
+  if (route.body?.["type"] === "object" && !("additionalProperties" in route.body)) {
+    throw new Error(`The body ${route.body.$id ?? "of a route"} must say additionalProperties`);
+  }
+  route.parse ??= [deferred.name];
+}
+
+/** Returns the `operationId` of a route; null for a route without documentation. */
+export function operationOf({ detail }: DescribedRoute): string | null {
+  const id = detail?.["operationId"];
+  return typeof id === "string" ? id : null;
+}
+
+/**
+ * Returns the input reader of one route, for the macro that checks its access.
+ * @param access returns the documentation of that access
+ */
+export function routeInput(access: (route: DescribedRoute) => Json, maxBodyBytes?: number) {
+  let reader: InputReader | null = null;
+  let operation: string | null = null;
+  return {
+    introspect(route: InputSchemas & { parse?: unknown } & DescribedRoute): void {
+      operation = operationOf(route);
+      reader = inputReader(route, maxBodyBytes);
+      deferBody(route);
+      describeRoute(route, access(route));
+    },
+    /** Sets the operation of a request. */
+    begin(requestContext: RequestContext): void {
+      requestContext.operation = operation;
+    },
+    read: (context: OpenContext): Promise<void> | void => reader?.(context),
+  };
+}
+
+async function readBody(context: OpenContext, schema: TSchema, maxBytes: number): Promise<void> {
+  const read = OptionalKind in schema ? readOptionalJson : readJson;
+  context.body = await read(context.request, schema, maxBytes);
+}
+
+const undecodable = { value: undefined, message: "is not valid percent-encoding" } as const;
+
+/** Reads the path parameters, which the router has decoded; null marks invalid percent-encoding. */
+function readPath(given: Record<string, unknown>, schema: TObject, problems: FieldProblem[]) {
+  const result: Record<string, unknown> = {};
+  for (const field in schema.properties) {
+    const text = given[field];
+    const { value, message } =
+      typeof text === "string" ? readValue(schema.properties[field] as TSchema, [text]) : undecodable;
+    if (message) problems.push({ in: "path", field, message });
+    else result[field] = value;
+  }
+  return result;
+}
+
+/** Reads the headers that the schema names. All are optional. */
+function readHeaders(given: Headers, schema: TObject, problems: FieldProblem[]) {
+  const result: Record<string, string> = {};
+  for (const field in schema.properties) {
+    const text = given.get(field);
+    if (text === null) continue;
+    const message = textProblem(schema.properties[field] as TextOptions, text);
+    if (message) problems.push({ in: "header", field, message });
+    else result[field] = text;
+  }
+  return result;
+}
+
+/** Reads the query of a request. Unknown parameters are ignored. */
+function readQuery(
+  { request: { url }, requestContext }: OpenContext,
+  schema: TObject,
+  problems: FieldProblem[],
+) {
+  const at = url.indexOf("?");
+  const isWrong = (field: string) => problems.some((one) => one.in === "query" && one.field === field);
+  const fault = (field: string, message: string) => {
+    if (!isWrong(field)) problems.push({ in: "query", field, message });
+  };
+  const given = at === -1 ? null : split(url.slice(at + 1), schema, fault);
+  const result: Record<string, unknown> = {};
+  for (const field in schema.properties) {
+    if (isWrong(field)) continue;
+    const property = schema.properties[field] as TSchema;
+    const texts = given?.get(field);
+    if (!texts || isAbsent(property, texts)) {
+      if (!(OptionalKind in property)) fault(field, "is required");
+      else if ("default" in property) result[field] = property["default"];
+      continue;
+    }
+    const { value, message } = readValue(property, texts);
+    if (message) fault(field, message);
+    else result[field] = value;
+  }
+  if (problems.some(({ field }) => field !== "limit")) return result;
+  for (const field in result) {
+    const { refineWithin } = schema.properties[field] as TextOptions;
+    const message = refineWithin?.(result[field] as string, result, requestContext.caller?.grant ?? null);
+    if (message) fault(field, message);
+  }
+  return result;
+}
+
+function isAbsent(schema: TSchema, [text = ""]: readonly string[]): boolean {
+  return schema["allowEmptyValue"] === true && (schema["trim"] ? text.trim() : text) === "";
+}
+
+/** Parameters whose problems are `invalid_cursor`. */
+const cursorNames: ReadonlySet<string> = new Set(["cursor", "Last-Event-ID", "lastEventId"]);
+
+function refused(problems: FieldProblem[]): DomainError {
+  const error = invalidFields(problems);
+  if (problems.some(({ field }) => !cursorNames.has(field))) return error;
+  return new DomainError("invalid_cursor", error.message, error.details);
+}
+
+/** Returns the values of each parameter of the schema. A list has at most one item more than its schema allows. */
+function split(
+  query: string,
+  schema: TObject,
+  fault: (field: string, message: string) => void,
+): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const pair of query.split("&")) {
+    const equals = pair.indexOf("=");
+    const name = decode(equals === -1 ? pair : pair.slice(0, equals));
+    if (name === null || !Object.hasOwn(schema.properties, name)) continue;
+    const text = decode(equals === -1 ? "" : pair.slice(equals + 1));
+    const earlier = found.get(name);
+    const { type, maxItems } = schema.properties[name] as TSchema;
+    if (text === null) fault(name, undecodable.message);
+    else if (type === "array") {
+      const items = earlier ?? [];
+      found.set(name, items);
+      addItems(items, text, maxItems + 1);
+    } else if (earlier) fault(name, "must be given only once");
+    else found.set(name, [text]);
+  }
+  return found;
+}
+
+/** Appends the items of a text with commas that are not empty, until there are `most`. */
+function addItems(items: string[], text: string, most: number): void {
+  for (let start = 0; start < text.length && items.length < most; ) {
+    const comma = text.indexOf(",", start);
+    const end = comma === -1 ? text.length : comma;
+    if (end > start) items.push(text.slice(start, end));
+    start = end + 1;
+  }
+}
+
+/** Decodes a name or value of a query; null for invalid percent-encoding. */
+function decode(raw: string): string | null {
+  if (!/[%+]/.test(raw)) return raw;
+  try {
+    return decodeURIComponent(raw.replaceAll("+", " "));
+  } catch {
+    return null;
+  }
+}
+
+const decimal = /^-?(0|[1-9][0-9]{0,15})$/;
+
+type Read = { value: unknown; message?: undefined } | { value?: undefined; message: string };
+
+function readValue(schema: TSchema, texts: readonly string[]): Read {
+  const text = texts[0] ?? "";
+  if (schema["type"] === "integer") return readInteger(schema, text);
+  if (schema["type"] === "array") return readList(schema as unknown as ListOptions, texts);
+  return readText(schema, text);
+}
+
+function readInteger({ minimum, maximum }: TSchema, text: string): Read {
+  const value = decimal.test(text) ? Number(text) : Number.NaN;
+  if (value >= minimum && value <= maximum) return { value };
+  return { message: `must be an integer from ${minimum} to ${maximum}` };
+}
+
+function readList({ minItems, maxItems, items }: ListOptions, texts: readonly string[]): Read {
+  if (texts.length < minItems || texts.length > maxItems) {
+    return { message: `must have ${minItems} to ${maxItems} values, repeated or separated by commas` };
+  }
+  const wrong = texts.map((text) => readText(items, text)).find(({ message }) => message);
+  return wrong ?? { value: texts };
+}
+
+function readText(schema: TextOptions, text: string): Read {
+  const value = schema.trim ? text.trim() : text;
+  const message = textProblem(schema, value);
+  return message === null ? { value } : { message };
+}

@@ -1,0 +1,96 @@
+import { second } from "../../domain/time.ts";
+import { cFunctions } from "../../runtime/c-library.ts";
+import { once } from "../../runtime/lazily.ts";
+
+/**
+ * A client that has not sent a complete head by this time after it has connected, and so has no response, may be cut
+ * off.
+ */
+const headMs = second;
+/**
+ * A connection on which nothing was sent or received for so long may be cut off. With TLS its client may have had the
+ * handshake alone.
+ */
+const idleMs = 3 * second;
+/** The same while a request is handled, or answered by an event stream, which sends more often. */
+const busyMs = 20 * second;
+
+const [shutBoth, tcp, tcpInfo, established] = [2, 6, 11, 1];
+/** Places in `struct tcp_info` of Linux, which only grows at its end. */
+const places = { state: 0, lastDataSent: 44, lastDataReceived: 52, dataSegmentsSent: 156 } as const;
+const infoBytes = 160;
+/** `struct sockaddr_in6`; the port has the same place in `sockaddr_in`. */
+const addressBytes = 28;
+
+const system = once(() =>
+  cFunctions({
+    getsockname: { args: ["int", "buffer", "buffer"], returns: "int" },
+    getpeername: { args: ["int", "buffer", "buffer"], returns: "int" },
+    getsockopt: { args: ["int", "int", "int", "buffer", "buffer"], returns: "int" },
+    shutdown: { args: ["int", "int"], returns: "int" },
+  }),
+);
+
+interface SilentConnections {
+  /** The port of the listener that accepted them. */
+  readonly port: number;
+  readonly atMost: number;
+  /** The ports of clients whose requests are being handled, or answered by a stream. */
+  readonly busyPorts: ReadonlySet<number>;
+  /** The limit of descriptors of this process. */
+  readonly limit: number;
+}
+
+/**
+ * Cuts off connections of a listener whose client holds them without a request, those first that do so for longest.
+ * Bun closes only connections that have had a response. Linux only. Returns how many were cut off.
+ */
+export function endSilentConnections({ port, atMost, busyPorts, limit }: SilentConnections): number {
+  if (atMost <= 0 || process.platform !== "linux") return 0;
+  const silent = socketsOf(port, limit).filter(({ hasAnswered, quietMs, sinceSentMs, peerPort }) => {
+    if (busyPorts.has(peerPort)) return quietMs >= busyMs;
+    return quietMs >= idleMs || (!hasAnswered && sinceSentMs >= headMs);
+  });
+  const longest = silent.sort((a, b) => b.sinceSentMs - a.sinceSentMs).slice(0, atMost);
+  for (const { descriptor } of longest) system().shutdown(descriptor, shutBoth);
+  return longest.length;
+}
+
+interface AcceptedSocket {
+  readonly descriptor: number;
+  readonly peerPort: number;
+  /** Whether anything was sent on it. */
+  readonly hasAnswered: boolean;
+  /** The time since something was sent; since it was accepted, if nothing was. */
+  readonly sinceSentMs: number;
+  /** The time since something was sent or received. */
+  readonly quietMs: number;
+}
+
+/** Returns the established connections of this process whose local port is `port`. */
+function socketsOf(port: number, limit: number): AcceptedSocket[] {
+  const { getsockname, getpeername, getsockopt } = system();
+  const address = Buffer.alloc(addressBytes);
+  const info = Buffer.alloc(infoBytes);
+  const length = new Uint32Array(1);
+  const found: AcceptedSocket[] = [];
+  // Listing them would need a descriptor.
+  for (let descriptor = 0; descriptor < limit; descriptor++) {
+    length[0] = addressBytes;
+    if (getsockname(descriptor, address, length) !== 0 || address.readUInt16BE(2) !== port) continue;
+    length[0] = infoBytes;
+    if (getsockopt(descriptor, tcp, tcpInfo, info, length) !== 0 || info[places.state] !== established)
+      continue;
+    length[0] = addressBytes;
+    if (getpeername(descriptor, address, length) !== 0) continue;
+    const sinceSentMs = info.readUInt32LE(places.lastDataSent);
+    found.push({
+      descriptor,
+      peerPort: address.readUInt16BE(2),
+      hasAnswered: info.readUInt32LE(places.dataSegmentsSent) > 0,
+      sinceSentMs,
+      quietMs: Math.min(sinceSentMs, info.readUInt32LE(places.lastDataReceived)),
+    });
+  }
+  return found;
+}

@@ -1,0 +1,241 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Application } from "../../domain/applications.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { day, hour, second } from "../../domain/time.ts";
+import {
+  appTokenLifetimeMs,
+  appTokensKept,
+  type Exchanged,
+  isCodeVerifier,
+  type NewTokens,
+  newSecret,
+  refreshTokensAnHour,
+  type ScopeName,
+  scopes,
+  scopesWithin,
+  secretHash,
+  userTokenLifetimeMs,
+} from "../../domain/tokens.ts";
+import { grouped } from "../../domain/validation/fields.ts";
+import { answerOf } from "../http/answers.ts";
+import { named } from "../http/parameters.ts";
+import type { PublicDeps, PublicListener } from "../public/listener.ts";
+import { requireClientStill } from "./client.ts";
+import { notExchanged, OAuthError, oauthPaths } from "./errors.ts";
+import {
+  clientFields,
+  exampleClientId,
+  exampleRedirectUri,
+  exampleRefreshToken,
+  exampleToken,
+  Form,
+  FormByGrantType,
+  optional,
+  readScopes,
+  scopeField,
+  text,
+} from "./fields.ts";
+
+const grantType = <Name extends string>(name: Name) => Type.Literal(name, { description: "Grant type." });
+
+const ClientCredentialsForm = Form(
+  {
+    grant_type: grantType("client_credentials"),
+    ...scopeField("The default is all scopes of the application."),
+    ...clientFields,
+  },
+  { $id: "ClientCredentialsForm", description: "Requests a token of the application itself." },
+);
+
+const AuthorizationCodeForm = Form(
+  {
+    grant_type: grantType("authorization_code"),
+    code: text("The `code` that the redirect URI received."),
+    code_verifier: Type.String({
+      minLength: 43,
+      maxLength: 128,
+      pattern: "^[A-Za-z0-9._~-]+$",
+      description:
+        "Code verifier that belongs to the `code_challenge` of the authorization request (RFC 7636).",
+    }),
+    redirect_uri: optional("If present, it must be the one of the authorization request."),
+    ...clientFields,
+  },
+  { $id: "AuthorizationCodeForm", description: "Requests the first tokens of a user who has consented." },
+);
+
+const RefreshTokenForm = Form(
+  {
+    grant_type: grantType("refresh_token"),
+    refresh_token: text("The latest refresh token of the sign-in."),
+    ...scopeField("The default is all scopes that the user granted."),
+    ...clientFields,
+  },
+  { $id: "RefreshTokenForm", description: "Requests new tokens of a user." },
+);
+
+const TokenForm = FormByGrantType([ClientCredentialsForm, AuthorizationCodeForm, RefreshTokenForm], {
+  $id: "TokenForm",
+  description: "One of several forms, chosen by `grant_type`.",
+  example: {
+    grant_type: "authorization_code",
+    code: "onair_ac_p4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6w",
+    // RFC 7636, appendix B.
+    code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+    redirect_uri: exampleRedirectUri,
+    client_id: exampleClientId,
+  },
+});
+
+const AccessTokenSchema = named("AccessToken", "An access token (RFC 6749, section 5.1).", {
+  access_token: text("Access token. Send it as `Authorization: Bearer <access_token>`."),
+  token_type: Type.Literal("Bearer", { description: "Type of the token." }),
+  expires_in: Type.Integer({ description: "Lifetime of the access token, in seconds." }),
+  refresh_token: optional(
+    "Refresh token, which can be exchanged for new tokens within 30 days. Only for tokens of a user.",
+  ),
+  scope: text("Scopes of the token, separated by spaces, under the names of the request."),
+});
+type TokenAnswer = Readonly<Static<typeof AccessTokenSchema>>;
+
+const AccessToken = answerOf(AccessTokenSchema, {
+  description: `The new token. A token of an application is valid for ${appTokenLifetimeMs / day} days; earlier ones remain valid, but only the newest ${grouped(appTokensKept)} are kept. A token of a user is valid for ${userTokenLifetimeMs / hour} hours.`,
+  example: {
+    access_token: exampleToken,
+    token_type: "Bearer",
+    expires_in: userTokenLifetimeMs / 1000,
+    refresh_token: exampleRefreshToken,
+    scope: scopes.join(" "),
+  },
+});
+
+/** `POST /oauth/token` (RFC 6749, section 3.2). */
+export function tokenRoute(app: PublicListener, deps: PublicDeps): void {
+  app.post(
+    oauthPaths.token,
+    async ({ body, client, requestContext }) => {
+      if (body.grant_type === "client_credentials") {
+        const answer = await clientCredentials(deps, client, body);
+        await requireClientStill(deps, requestContext, secretHash(answer.access_token));
+        return answer;
+      }
+      if (body.grant_type === "authorization_code") return authorizationCode(deps, client, body);
+      return refreshToken(deps, client, body);
+    },
+    {
+      client: "any",
+      body: TokenForm,
+      response: { 200: AccessToken },
+      errors: [
+        "invalid_request",
+        "invalid_grant",
+        "unauthorized_client",
+        "unsupported_grant_type",
+        "invalid_scope",
+      ],
+      detail: {
+        operationId: "createToken",
+        tags: ["Tokens"],
+        summary: "Get an access token",
+        description:
+          "Returns a token of the application itself (`client_credentials`), or tokens of a user in exchange for a code (`authorization_code`) or a refresh token (`refresh_token`; RFC 6749). The application authenticates either with HTTP Basic or with `client_id` and `client_secret` in the form. A `Bearer` header is ignored. A public client sends only its `client_id`. Errors have `error` and `error_description` as in RFC 6749, in addition to the usual fields.\n\nEach refresh token can be exchanged once. It works for another 60 seconds, for clients that lost the response, until one of the refresh tokens that were given for it is exchanged: the others then end with their access tokens. If any of these is used later, all tokens of the same sign-in are revoked. A sign-in can have at most 60 new refresh tokens per hour. Beyond that, the response is 429 with `Retry-After`, and the refresh token remains valid.",
+      },
+    },
+  );
+}
+
+/** Creates a token of the application itself (RFC 6749, section 4.4), for confidential clients only. */
+async function clientCredentials(
+  { store, now }: PublicDeps,
+  application: Application,
+  { scope }: Static<typeof ClientCredentialsForm>,
+): Promise<TokenAnswer> {
+  if (application.client_type === "public") {
+    throw new OAuthError("unauthorized_client", "A public client cannot get a token of its own");
+  }
+  const scopes = readScopes(scope, application.scopes);
+  const token = newSecret("onair_at_");
+  const expiresAt = now() + appTokenLifetimeMs;
+  const grant = { applicationId: application.id, userId: null, scopes, expiresAt };
+  await store.tokens.create(secretHash(token), grant);
+  return tokenAnswer(token, appTokenLifetimeMs, scopes);
+}
+
+/** Creates the first tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.5). */
+function authorizationCode(
+  deps: PublicDeps,
+  application: Application,
+  { code, code_verifier: codeVerifier, redirect_uri }: Static<typeof AuthorizationCodeForm>,
+) {
+  if (!isCodeVerifier(codeVerifier)) {
+    throw new OAuthError(
+      "invalid_grant",
+      "code_verifier must have 43 to 128 characters: letters, digits, -, ., _ and ~",
+    );
+  }
+  const given = { applicationId: application.id, redirectUri: redirect_uri ?? null, codeVerifier };
+  return userTokens(deps, application, (tokens) => {
+    return deps.store.tokens.redeemCode(secretHash(code), given, tokens, deps.now());
+  });
+}
+
+/** Creates new tokens for a refresh token, which is replaced (RFC 6749, section 6; RFC 9700, section 4.14.2). */
+function refreshToken(
+  deps: PublicDeps,
+  application: Application,
+  { refresh_token: token, scope }: Static<typeof RefreshTokenForm>,
+) {
+  const scopes = scope === undefined ? null : readScopes(scope, application.scopes);
+  return userTokens(deps, application, (tokens) => {
+    const given = { applicationId: application.id, scopes };
+    return deps.store.tokens.refresh(secretHash(token), given, tokens, deps.now());
+  });
+}
+
+async function userTokens(
+  { log }: PublicDeps,
+  application: Application,
+  exchange: (tokens: NewTokens) => Promise<Exchanged>,
+): Promise<TokenAnswer> {
+  const accessToken = newSecret("onair_at_");
+  const newRefreshToken = newSecret("onair_rt_");
+  const result = await exchange({
+    accessHash: secretHash(accessToken),
+    refreshHash: secretHash(newRefreshToken),
+  });
+  if ("grant" in result) {
+    const shown = scopesWithin(result.grant.scopes, application.scopes);
+    return tokenAnswer(accessToken, userTokenLifetimeMs, shown, newRefreshToken);
+  }
+  if (result.refused === "exceeded") {
+    throw new OAuthError("invalid_scope", "The user did not grant all of these scopes");
+  }
+  if (result.refused === "limited") {
+    throw new DomainError(
+      "rate_limited",
+      `A sign-in can have at most ${refreshTokensAnHour} refresh tokens per hour; an access token is valid for ${userTokenLifetimeMs / hour} hours`,
+      { retryAfterSeconds: Math.ceil(result.retryAfterMs / second) },
+    );
+  }
+  if (result.refused === "invalid") throw new OAuthError("invalid_grant", notExchanged);
+  log.warn("token_reused", { application_id: application.id });
+  throw new OAuthError(
+    "invalid_grant",
+    "The code or refresh token was already used; all tokens of its sign-in are revoked",
+  );
+}
+
+function tokenAnswer(
+  accessToken: string,
+  lifetimeMs: number,
+  scopes: readonly ScopeName[],
+  newRefreshToken?: string,
+): TokenAnswer {
+  return {
+    access_token: accessToken,
+    token_type: "Bearer",
+    expires_in: lifetimeMs / 1000,
+    ...(newRefreshToken !== undefined && { refresh_token: newRefreshToken }),
+    scope: scopes.join(" "),
+  };
+}

@@ -1,0 +1,164 @@
+import type { TSchema } from "@sinclair/typebox";
+import { keptFor } from "../http/content.ts";
+
+/** A JSON object of an OpenAPI document. */
+export type Json = Record<string, unknown>;
+
+/**
+ * The keyword that marks a part of the document as a component with a name, such as `schemas/User`. `hoist` moves the
+ * part to `components` and leaves a reference, so that source code can define each part where it is used.
+ */
+export const mark = "x-component";
+
+export function component(name: string, part: Json): Json {
+  return { [mark]: name, ...part };
+}
+
+/** Returns a response header, as a component that responses share. */
+export function header(
+  name: string,
+  description: string,
+  type: "string" | "integer" | "boolean",
+  example: string | number | boolean,
+): Json {
+  return component(`headers/${name}`, { description, schema: { type }, example });
+}
+
+/** Moves the marked parts of a document to its `components`. Throws if two different parts have the same name. */
+export function hoist(document: Json): Json {
+  const components: Record<string, Json> = {};
+  const place = (name: string, part: Json): Json => {
+    const [kind = "", key = ""] = name.split("/");
+    components[kind] ??= {};
+    const section = components[kind];
+    if (key in section && !Bun.deepEquals(section[key], part)) throw new Error(`Two components are ${name}`);
+    section[key] = part;
+    return { $ref: `#/components/${name}` };
+  };
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== "object" || value === null) return value;
+    const part = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]));
+    const { [mark]: name, ...rest } = part;
+    return typeof name === "string" ? place(name, rest) : rest;
+  };
+  const { components: given, ...rest } = walk(document) as Json;
+  const all: Record<string, Json> = { ...(given as Record<string, Json>) };
+  for (const [kind, parts] of Object.entries(components)) {
+    const sorted = Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1));
+    all[kind] = { ...all[kind], ...Object.fromEntries(sorted) };
+  }
+  return { ...rest, components: all };
+}
+
+/*
+ * Additions of a listener's macros to the `detail` of a route. The swagger plugin copies them to the document, where
+ * `complete.ts` reads them.
+ */
+
+/** The server's URL in the examples of routes. The document replaces it by the real one. */
+export const exampleUrl = "http://127.0.0.1:8080";
+
+/** The documentation of a route in addition to its schemas. */
+export interface RouteDetail {
+  readonly operationId: string;
+  /** The default is the words of `operationId`. */
+  readonly summary?: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  /** A body that the handler reads, because it may be NDJSON, for which Elysia has no schema. */
+  readonly json?: { readonly schema: TSchema; readonly example: unknown };
+  readonly ndjson?: { readonly description: string; readonly example: readonly unknown[] };
+  /** A query that the handler reads. */
+  readonly queryRead?: TSchema;
+}
+
+export interface DescribedRoute {
+  detail?: Readonly<Record<string, unknown>>;
+}
+
+/** Adds to the documentation of a route. A route without an `operationId` is not documented. */
+export function describeRoute(route: DescribedRoute, added: Json): void {
+  if (route.detail?.["operationId"] !== undefined) route.detail = { ...route.detail, ...added };
+}
+
+/** The keyword for the error codes in a route's `detail`. */
+export const errorCodes = "x-errors";
+
+/*
+ * Response headers in the OpenAPI documents.
+ */
+
+export const exampleRequestId = "01KEYN2Q9GZ4T7RFDX6M8V3BHC";
+
+export const requestIdHeader = header(
+  "X-Request-Id",
+  "Id of the request in the server's logs: the value of the same header of the request, or a new id.",
+  "string",
+  exampleRequestId,
+);
+
+export const retryAfter: Json = {
+  "Retry-After": header("Retry-After", "Seconds to wait before the next request.", "integer", 3),
+};
+
+export const challenge: Json = {
+  "WWW-Authenticate": header(
+    "WWW-Authenticate",
+    "The authentication that the request needs (RFC 6750, section 3).",
+    "string",
+    'Bearer realm="onair", error="invalid_token", error_description="The access token is unknown, revoked or expired"',
+  ),
+};
+
+export const basicChallenge: Json = {
+  "WWW-Authenticate": component("headers/Basic-WWW-Authenticate", {
+    description: "The authentication that the application needs.",
+    schema: { type: "string" },
+    example: 'Basic realm="onair"',
+  }),
+};
+
+export const contentRange: Json = {
+  "Content-Range": header(
+    "Content-Range",
+    "The range of the file and its size, in bytes; `bytes */4096` if the requested range does not exist.",
+    "string",
+    "bytes 0-1023/4096",
+  ),
+};
+
+export const subscriptionBudget: Json = {
+  "Onair-Subscriptions-Used": header(
+    "Onair-Subscriptions-Used",
+    "Number of subscriptions of the application.",
+    "integer",
+    1,
+  ),
+  "Onair-Subscriptions-Limit": header(
+    "Onair-Subscriptions-Limit",
+    "Maximum number of subscriptions of the application.",
+    "integer",
+    10_000,
+  ),
+};
+
+/** Headers of a response that must not be cached. */
+export const notKept: Json = {
+  "Cache-Control": header("Cache-Control", "The response must not be cached.", "string", "no-store"),
+};
+
+/** Headers of a response with an `ETag` that may be cached, in place of `notKept`. */
+export const cacheHeaders = (seconds: number): Json => ({
+  ETag: header(
+    "ETag",
+    "Version of the response. Send it as `If-None-Match` to get 304 while it is unchanged.",
+    "string",
+    '"2ke8x0q1v7fmz"',
+  ),
+  "Cache-Control": {
+    description: "Seconds for which the response may be cached.",
+    schema: { type: "string" },
+    example: keptFor(seconds)["cache-control"],
+  },
+});

@@ -1,0 +1,256 @@
+import type { AnyElysia } from "elysia";
+import { DomainError } from "../../domain/errors.ts";
+import type { PageFiles, PageName } from "../../web/make.ts";
+import { contentOf, kept, keptFor, replyCompressed, replyContent } from "../http/content.ts";
+import { type ExtraHeaders, type RequestContext, reply } from "../http/context.ts";
+import { asGate, handlerContext, openGate } from "../http/input.ts";
+
+/** The title and branding of a page. */
+export interface PageLook {
+  readonly title: string;
+  /** A CSS colour in place of the default. */
+  readonly accent?: string | null;
+  /** A picture in place of the default. */
+  readonly logo?: Bun.BunFile | null;
+  /** Whether the page also offers the platform's login. */
+  readonly hasLogin?: boolean;
+}
+
+interface PageOptions {
+  readonly page: PageName;
+  /** The path of the page, without a trailing slash. */
+  readonly path: string;
+  /** Whether the page is also served at the root of the listener. */
+  readonly isRoot?: boolean;
+  readonly look: PageLook;
+  /** The external prefix of the path, if a proxy serves the listener under a path of its own. */
+  readonly prefix?: () => string;
+}
+
+const types: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+  woff2: "font/woff2",
+  json: "application/json",
+};
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** The headers of a page whose scripts and styles are files of this server. */
+export const pageHeaders: ExtraHeaders = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-cache",
+  "content-security-policy": policy,
+  "cross-origin-opener-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+};
+
+/** The gate of files: they are not rate limited, because a page has many of them. */
+const unlimitedGate = asGate(async (context: unknown) => {
+  handlerContext(context).requestContext.isAdmitted = true;
+});
+
+/** Adds the route of a page or a file, which is not part of the API. */
+export function pageRoute(
+  app: AnyElysia,
+  kind: "page" | "file",
+  path: string,
+  answer: (
+    requestContext: RequestContext,
+    params: Readonly<Record<string, string>>,
+  ) => Response | Promise<Response>,
+): void {
+  const handler = (context: unknown) => {
+    const { requestContext, params = {} } = handlerContext(context);
+    return answer(requestContext, params);
+  };
+  const transform = kind === "file" ? unlimitedGate : openGate;
+  app.get(path, handler, { transform, parse: "none", detail: { hide: true } });
+}
+
+/** Returns files in the form in which they are sent. */
+export const contentsOf = (files: PageFiles["files"]) =>
+  Object.fromEntries(Object.entries(files).map(([name, bytes]) => [name, contentOf(bytes)]));
+
+/** The files of the pages, loaded when first asked for. */
+export const pageFiles = kept(async () => {
+  const { files, entries } = await (await import("../../web/bundle.ts")).pages();
+  return { files: contentsOf(files), entries };
+});
+
+export const fontHeaders = { "content-type": "font/woff2", ...keptFor(86_400) };
+
+/** The font of the pages, for those without files of their own. */
+export async function font() {
+  const { files, entries } = await pageFiles();
+  return found(files, entries.font);
+}
+
+/**
+ * Serves a page for all paths under its own, and its files, which can be cached for ever, because their names change
+ * with their content.
+ */
+export function pageRoutes(
+  app: AnyElysia,
+  { page, path, isRoot = false, look, prefix = () => "" }: PageOptions,
+): void {
+  pageRoute(app, "file", `${path}/files/:file`, async (requestContext, { file = "" }) =>
+    replyFile(requestContext, file, found((await pageFiles()).files, file)),
+  );
+  pageRoute(app, "page", `${path}/theme.css`, (requestContext) => replyTheme(requestContext, look));
+  const { logo } = look;
+  if (logo) {
+    pageRoute(app, "page", `${path}/logo`, async (requestContext) => {
+      const caching = { "cache-control": "no-cache", "content-security-policy": policy };
+      return reply(requestContext, 200, await logo.bytes(), { "content-type": logo.type, ...caching });
+    });
+  }
+  for (const of of [path, `${path}/*`, ...(isRoot ? ["/"] : [])])
+    pageRoute(app, "page", of, async (requestContext) => {
+      const { entries } = await pageFiles();
+      const text = htmlOf({ page, base: prefix() + path, look, entries });
+      return reply(requestContext, 200, text, pageHeaders);
+    });
+}
+
+/** Returns the value of a name. Throws `not_found`. */
+export function found<T>(from: Readonly<Record<string, T>>, name: string): T {
+  const value = Object.hasOwn(from, name) ? from[name] : undefined;
+  if (value === undefined) throw new DomainError("not_found", "There is nothing at this path");
+  return value;
+}
+
+/** Returns a response with a file that can be cached for ever, because its name changes with its content. */
+export async function replyFile(
+  requestContext: RequestContext,
+  name: string,
+  content: ReturnType<typeof contentOf>,
+): Promise<Response> {
+  const extension = name.slice(name.lastIndexOf(".") + 1);
+  const headers = {
+    "content-type": types[extension] ?? "text/plain; charset=utf-8",
+    "cache-control": "public, max-age=31536000, immutable",
+    "x-content-type-options": "nosniff",
+  };
+  // The font is already compressed.
+  if (extension === "woff2") return replyContent(requestContext, content, headers);
+  return replyCompressed(requestContext, content, headers);
+}
+
+/** Returns the accent colour as a style sheet, because the policy forbids inline styles. */
+function replyTheme(requestContext: RequestContext, { accent }: PageLook): Response {
+  return reply(requestContext, 200, accent ? themeOf(accent) : "", {
+    "content-type": types["css"] ?? "",
+    "cache-control": "no-cache",
+  });
+}
+
+/** Returns the colours derived from an accent, so that text on it and links are readable with any accent. */
+function themeOf(accent: string): string {
+  return `:root {
+  --accent: ${accent};
+  --on-accent: ${luminance(accent) > 0.18 ? "#0d0f13" : "#ffffff"};
+  --link: light-dark(color-mix(in oklab, ${accent} 55%, black), color-mix(in oklab, ${accent} 45%, white));
+  --tint: color-mix(in srgb, ${accent} 10%, var(--surface));
+}
+`;
+}
+
+/** Returns the relative luminance of a hexadecimal colour (WCAG 2.2). */
+function luminance(color: string): number {
+  const digits =
+    color.length === 4 ? [...color.slice(1)].map((digit) => digit + digit) : color.match(/[0-9a-f]{2}/gi);
+  const [red = 0, green = 0, blue = 0] = (digits ?? []).map((pair) => {
+    const part = Number.parseInt(pair, 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+interface HtmlOptions {
+  readonly page: PageName;
+  readonly base: string;
+  readonly look: PageLook;
+  readonly entries: PageFiles["entries"];
+}
+
+function htmlOf({ page, base, look, entries }: HtmlOptions): string {
+  const title = Bun.escapeHTML(look.title);
+  const at = Bun.escapeHTML(base);
+  const file = (name: keyof PageFiles["entries"]) => `${at}/files/${entries[name]}`;
+  return `<!doctype html>
+<html lang="en" data-base="${at}" data-title="${title}"${look.logo ? " data-logo" : ""}${look.hasLogin ? " data-login" : ""}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="${file("icon")}">
+<link rel="preload" href="${file("font")}" as="font" type="font/woff2" crossorigin>
+<link rel="stylesheet" href="${file("style")}">
+${look.accent ? `<link rel="stylesheet" href="${at}/theme.css">\n` : ""}<script type="module" src="${file(page)}"></script>
+</head>
+<body><div id="app"></div><noscript>This page needs JavaScript. The same can be done with the onair command and the API.</noscript></body>
+</html>
+`;
+}
+
+/*
+ * Pages without scripts for signing in. They look like the console and the portal, and use only their font.
+ */
+
+/** The path at which a listener with such pages must serve the font. */
+export const fontPath = "/inter.woff2";
+
+export const htmlHeaders = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy":
+    "default-src 'none'; style-src 'unsafe-inline'; font-src 'self'; img-src data:; frame-ancestors 'none'",
+};
+
+const style = `:root { color-scheme: light dark; --canvas: #f6f7f9; --surface: #fff; --line: #e2e5ea; --edge: #868e9c;
+  --text: #14171c; --muted: #59616e; --accent: #4150d4; --on-accent: #fff }
+  @media (prefers-color-scheme: dark) { :root { --canvas: #0d0f13; --surface: #15181e; --line: #282d37; --edge: #687386;
+  --text: #e9ecf1; --muted: #9ba4b4; --accent: #8f9bff; --on-accent: #0d0f13 } }
+  * { box-sizing: border-box }
+  body { display: grid; place-content: center; grid-template-columns: min(100%, 440px); gap: 20px; min-height: 100vh;
+  margin: 0; padding: 16px; font: 14px/20px "Inter", system-ui, sans-serif; font-feature-settings: "tnum", "cv05", "ss03";
+  color: var(--text); background: var(--canvas) }
+  header { display: flex; align-items: center; justify-content: center; gap: 10px; font-size: 17px; font-weight: 650;
+  letter-spacing: -.01em } header svg { width: 22px; height: 22px } header small { font-weight: 450; color: var(--muted) }
+  main { padding: 28px; border: 1px solid var(--line); border-radius: 10px; background: var(--surface);
+  box-shadow: 0 1px 2px rgb(16 24 40 / 5%); overflow-wrap: anywhere }
+  h1 { margin: 0 0 12px; font-size: 20px; line-height: 1.3; letter-spacing: -.015em }
+  p { margin: 12px 0 0 } ul { margin: 8px 0 0; padding-left: 20px } code { font-size: 12.5px }
+  pre { margin: 8px 0 0; padding: 10px 12px; border: 1px solid var(--line); border-radius: 8px; white-space: pre-wrap }
+  label { font-weight: 550 } form + p { color: var(--muted) }
+  select { display: block; width: 100%; margin-top: 5px; padding: 8px 10px; border: 1px solid var(--edge); border-radius: 8px;
+  font: inherit; color: inherit; background: var(--surface) }
+  button { padding: 8px 14px; margin: 4px 8px 0 0; border: 1px solid var(--line); border-radius: 8px; font: inherit;
+  font-weight: 550; color: inherit; background: var(--surface); cursor: pointer }
+  button[value="allow"] { border-color: var(--accent); background: var(--accent); color: var(--on-accent) }
+  :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }`;
+
+const lamp = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" aria-hidden="true"><circle cx="16" cy="16" r="14" fill="#c81e4a"/><circle cx="16" cy="16" r="5" fill="#fff"/></svg>`;
+
+/** Returns a page without files. @param body HTML @param root the relative URL of the root, which has the font */
+export function htmlPage(title: string, body: string, root = ""): string {
+  const font = `@font-face { font-family: "Inter"; src: url("${root}${fontPath.slice(1)}") format("woff2");
+  font-weight: 100 900; font-display: swap }`;
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${Bun.escapeHTML(title)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(lamp)}"><style>${font}
+  ${style}</style></head>
+<body><header>${lamp}<span>On Air <small>Sign in</small></span></header><main>${body}</main></body></html>`;
+}

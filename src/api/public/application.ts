@@ -1,0 +1,470 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { endpointSummary } from "../../delivery/diagnosis.ts";
+import { checkWebhookUrl } from "../../delivery/send/address.ts";
+import { newWebhookSecret } from "../../delivery/signature.ts";
+import {
+  type Application,
+  type ClientType,
+  clientTypes,
+  deliveryModes,
+  lockableFields,
+  type Rotation,
+  requireUnlocked,
+  rotationLimits,
+  type SecretInForce,
+  secretKinds,
+  usesOnlyStream,
+} from "../../domain/applications.ts";
+import { type Endpoint, newEndpoint } from "../../domain/endpoints.ts";
+import { DomainError, type FieldProblem, invalidFields, ownerGone } from "../../domain/errors.ts";
+import { exampleUser } from "../../domain/examples.ts";
+import type { Notice } from "../../domain/notices.ts";
+import { redirectUriProblem } from "../../domain/redirect-uris.ts";
+import { isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
+import { about, Id, nullable, oneOf } from "../../domain/validation/fields.ts";
+import {
+  maskedWebhookHeaders,
+  type WebhookHeaderChanges,
+  webhookHeaderLimits,
+  webhookHeaderProblems,
+} from "../../domain/webhook-headers.ts";
+import { dataOf } from "../http/answers.ts";
+import type { RequestContext } from "../http/context.ts";
+import { IsoTimestamp, named, otherFieldsIgnored, picked, Ulid } from "../http/parameters.ts";
+import { type RateLimitState, requireWithinLimit } from "../http/rate-limit.ts";
+import type { PublicDeps, TokenListener } from "./listener.ts";
+import { NoticeSchema, shownNotice } from "./notices.ts";
+import { DisabledReason, endpointFields, healthOf, shownFailure } from "./subscriptions.ts";
+
+/*
+ * Fields of an application that operators can set, and that its developer can set unless they are locked.
+ */
+
+const { count, nameLength, valueLength } = webhookHeaderLimits;
+
+/** Headers as they are shown. */
+export const ShownWebhookHeaders = Type.Record(Type.String(), Type.String(), {
+  description: "Headers of its own that every webhook to it carries, by name. Their values are masked.",
+});
+
+export const receivingFields = {
+  delivery: oneOf(deliveryModes, {
+    description:
+      "How the application receives events: at its webhook URL, on the event stream, or both. With `stream`, nothing is sent to the webhook URL, and pending deliveries can be read from the stream.",
+  }),
+  webhook_url: nullable(Type.String({ maxLength: 2048 }), {
+    description:
+      "URL to which events are sent, at most 2048 characters. With null nothing is sent: pending and later deliveries are canceled.",
+  }),
+  webhook_headers: nullable(
+    // Changes may remove all headers and set as many.
+    Type.Record(Type.String(), nullable(Type.String()), { maxProperties: 2 * count }),
+    {
+      description: `Headers that every webhook carries in addition, such as the key of a gateway in front of the receiver: at most ${count}, names of up to ${nameLength} characters, values of up to ${valueLength} printable ASCII characters. Headers in the object are set, those with null are removed, others keep their values; null in place of the object removes all. Values are never shown. Names that begin with \`webhook-\`, \`onair-\`, \`content-\`, \`accept\`, \`proxy-\`, \`if-\`, \`sec-\` or \`x-forwarded-\` are reserved, and so are those of HTTP itself, of traces, and of substitute methods. Headers belong to the origin of the webhook URL: a change to another origin must set \`webhook_headers\`, too, and only those are sent there.`,
+    },
+  ),
+  redirect_uris: Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), {
+    maxItems: 20,
+    description: "OAuth redirect URIs, at most 20.",
+  }),
+};
+
+interface Addresses {
+  readonly webhook_url?: string | null;
+  readonly webhook_headers?: WebhookHeaderChanges;
+  readonly redirect_uris?: readonly string[];
+}
+
+/** Returns all problems of the given URLs and headers of an application. */
+export function addressProblems(
+  { webhook_url, webhook_headers = null, redirect_uris = [] }: Addresses,
+  clientType: ClientType,
+  allowPrivate: boolean,
+): FieldProblem[] {
+  const wrong: FieldProblem[] = [];
+  const verdict = webhook_url ? checkWebhookUrl(webhook_url, { allowPrivate }) : null;
+  // A client whose variable is unset sends "", which must not cancel pending deliveries.
+  if (webhook_url === "")
+    wrong.push({ in: "body", field: "webhook_url", message: "must not be empty; use null for no URL" });
+  if (verdict?.ok === false) wrong.push({ in: "body", field: "webhook_url", message: verdict.reason });
+  wrong.push(...webhookHeaderProblems(webhook_headers));
+  for (const [i, uri] of redirect_uris.entries()) {
+    const problem = redirectUriProblem(uri, clientType);
+    if (problem) wrong.push({ in: "body", field: `redirect_uris[${i}]`, message: problem });
+  }
+  return wrong;
+}
+
+/*
+ * Schemas of the rotation of a secret, for the public and the admin API.
+ */
+
+export const rotationFields = {
+  overlap_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: rotationLimits.maxOverlapSeconds,
+      default: rotationLimits.defaultOverlapSeconds,
+      description: "Seconds for which older secrets remain valid, at most; 0 ends them at once.",
+    }),
+  ),
+};
+
+export const OverlapUntil = nullable(IsoTimestamp, {
+  description: "Time until which older secrets remain valid; null if they ended at once.",
+});
+
+/** Returns the rotation that a request asks for. */
+export function rotationOf(
+  body: { readonly overlap_seconds?: number } | null | undefined,
+  now: number,
+): Rotation {
+  const { overlap_seconds = rotationLimits.defaultOverlapSeconds } = body ?? {};
+  return { now, overlapMs: overlap_seconds * second };
+}
+
+/** Returns the time at which older secrets end, or null if they end at once. */
+export function overlapEnd({ now, overlapMs }: Rotation): string | null {
+  return overlapMs === 0 ? null : isoTime(now + overlapMs);
+}
+
+/*
+ * Schemas of an application as its own developer sees it.
+ */
+
+const { webhook_url, webhook_headers, delivery, redirect_uris } = receivingFields;
+
+const { status, failures, last_failure, summary, advice } = endpointFields;
+const EndpointState = named("EndpointState", "The state of the endpoint at the webhook URL.", {
+  status,
+  disabled_reason: nullable(DisabledReason, {
+    description: "Why the endpoint is disabled; null if it is not.",
+  }),
+  since: nullable(IsoTimestamp, {
+    description: "Time at which it began to fail or was disabled; null while it is enabled.",
+  }),
+  failures,
+  last_success_at: nullable(IsoTimestamp, {
+    description: "Time of the last success, accurate to 5 seconds; null if there was none.",
+  }),
+  last_failure,
+  summary,
+  advice,
+});
+
+const Secret = named("SecretInForce", "A secret that is valid now. The secret itself is not shown.", {
+  kind: oneOf(secretKinds, { description: "Kind of the secret." }),
+  prefix: about(Type.String(), "First characters of the secret."),
+  created_at: about(IsoTimestamp, "Time of its creation."),
+  expires_at: nullable(IsoTimestamp, {
+    description: "Time at which a replaced secret expires; null for the newest of its kind.",
+  }),
+});
+
+export const OwnApplicationSchema = named("OwnApplication", "The application of the token.", {
+  id: about(Ulid, "Id of the application."),
+  client_id: Type.String({ description: "OAuth client id; the same as `id`." }),
+  name: Type.String({ description: "Name that users see when they consent." }),
+  client_type: oneOf(clientTypes, {
+    description: "OAuth client type. A `public` client has no client secret.",
+  }),
+  scopes: Type.Array(Type.String(), { description: "Scopes that its tokens may have." }),
+  webhook_url,
+  webhook_headers: ShownWebhookHeaders,
+  delivery,
+  redirect_uris,
+  locked: Type.Array(oneOf(lockableFields), { description: "Fields that only the platform can change." }),
+  owner_user_id: nullable(Id, { description: "User id of the owner; null if unknown." }),
+  rate_limit: named("RateLimit", "The rate limit of the application and its current state.", {
+    limit: Type.Integer({ description: "Requests per minute; 0 means unlimited." }),
+    remaining: nullable(Type.Integer(), {
+      description: "Requests that may be made now; null means unlimited.",
+    }),
+  }),
+  subscriptions: named("SubscriptionBudget", "The number of subscriptions and its limit.", {
+    used: Type.Integer({ description: "Number of subscriptions." }),
+    limit: Type.Integer({ description: "Maximum number of subscriptions." }),
+  }),
+  endpoint: EndpointState,
+  notices: Type.Array(NoticeSchema, {
+    description: "The newest five notices about the endpoint. Get Notices returns more.",
+  }),
+  secrets: Type.Array(Secret, { description: "Valid secrets, the newest of each kind first." }),
+  created_at: about(IsoTimestamp, "Time at which the application was created."),
+  updated_at: about(IsoTimestamp, "Time of its last change."),
+});
+
+const OwnChangesInput = Type.Partial(Type.Object({ webhook_url, webhook_headers, delivery, redirect_uris }), {
+  $id: "OwnApplicationChanges",
+  description: "The fields to change. Fields that are absent keep their values; unknown fields are ignored.",
+  ...otherFieldsIgnored,
+  examples: [{ webhook_url: "https://bot.example/webhook" }],
+});
+
+export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
+  id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+  client_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+  name: "My bot",
+  client_type: "confidential",
+  scopes: ["users:read", "events:subscribe"],
+  webhook_url: "https://bot.example/webhook",
+  webhook_headers: { "X-Api-Key": "••••••••" },
+  delivery: "webhook",
+  redirect_uris: [],
+  locked: [],
+  owner_user_id: exampleUser.id,
+  rate_limit: { limit: 800, remaining: 799 },
+  subscriptions: { used: 12, limit: 10_000 },
+  endpoint: {
+    status: "failing",
+    disabled_reason: null,
+    since: "2026-01-14T16:08:11.402Z",
+    failures: 3,
+    last_success_at: "2026-01-14T16:01:12.000Z",
+    last_failure: { at: "2026-01-14T16:13:12.117Z", status: 404, error: "The answer was 404." },
+    summary: "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
+    advice:
+      "It answered 404: is the path of the webhook URL right? Send a test; retries continue automatically.",
+  },
+  notices: [],
+  secrets: [
+    {
+      kind: "client_secret",
+      prefix: "onair_cs_4fQx",
+      created_at: "2026-01-14T16:08:06.123Z",
+      expires_at: null,
+    },
+    {
+      kind: "webhook_secret",
+      prefix: "whsec_Zm9v",
+      created_at: "2026-01-14T16:08:06.123Z",
+      expires_at: null,
+    },
+  ],
+  created_at: "2026-01-14T16:08:06.123Z",
+  updated_at: "2026-01-14T16:08:06.123Z",
+};
+
+/** Data that the answer has in addition to the application's own row. */
+interface Circumstances {
+  readonly endpoint: Endpoint;
+  readonly notices: readonly Notice[];
+  readonly secrets: readonly SecretInForce[];
+  readonly subscriptions: { readonly used: number; readonly limit: number };
+  /** null means unlimited. */
+  readonly rateLimit: Pick<RateLimitState, "limit" | "remaining"> | null;
+}
+
+/** Returns an application as its developer sees it: without fields that only operators see, and without secrets. */
+function shownOwn(
+  application: Application,
+  { endpoint, notices, secrets, subscriptions, rateLimit }: Circumstances,
+) {
+  return picked(OwnApplicationSchema.properties, {
+    ...application,
+    webhook_headers: maskedWebhookHeaders(application.webhook_headers),
+    client_id: application.id,
+    rate_limit: { limit: rateLimit?.limit ?? 0, remaining: rateLimit?.remaining ?? null },
+    subscriptions,
+    endpoint: shownEndpoint(application, endpoint),
+    notices: notices.map(shownNotice),
+    secrets: secrets.map(shownSecret),
+  });
+}
+
+/** Returns the public facts about a secret, without the secret. */
+export function shownSecret({ kind, prefix, created_at, expires_at }: SecretInForce): Static<typeof Secret> {
+  return { kind, prefix, created_at: isoTime(created_at), expires_at: isoTimeOrNull(expires_at) };
+}
+
+function shownEndpoint(application: Application, endpoint: Endpoint): Static<typeof EndpointState> {
+  const { status, disabled_reason } = healthOf(endpoint, application);
+  const { disabled_at, failing_since, failures, last_success_at } = endpoint;
+  const isCalled = !usesOnlyStream(application) && application.webhook_url !== null;
+  const since = isCalled ? (disabled_at ?? failing_since) : null;
+  return {
+    status,
+    disabled_reason,
+    since: since === null ? null : isoTime(since),
+    failures: isCalled ? failures : 0,
+    last_success_at: isoTimeOrNull(last_success_at),
+    last_failure: shownFailure(endpoint),
+    ...endpointSummary(application, endpoint),
+  };
+}
+
+const path = "/public/v1/application";
+
+/** Changes per minute and application. Each one writes, and some make thousands of retries due. */
+const changesPerMinute = 30;
+
+/** The number of notices in the response. */
+const shownNotices = 5;
+
+const OwnApplication = dataOf(OwnApplicationSchema, {
+  description: "The application.",
+  example: exampleOwnApplication,
+});
+
+const RotationBody = Type.Object(rotationFields, {
+  $id: "RotationInput",
+  description: "How long older secrets remain valid.",
+  ...otherFieldsIgnored,
+  examples: [{ overlap_seconds: 3600 }],
+});
+
+const NewSecretSchema = named("NewWebhookSecret", "A new webhook secret.", {
+  webhook_secret: Type.String({ description: "The new secret. It is shown only once." }),
+  overlap_until: OverlapUntil,
+});
+const NewSecret = dataOf(NewSecretSchema, {
+  description: "The new secret.",
+  example: { webhook_secret: "whsec_…", overlap_until: "2026-01-14T17:08:06.123Z" },
+});
+
+/** Get Application, Change Application, Rotate Webhook Secret and Enable Endpoint. */
+export function applicationRoutes(
+  app: TokenListener,
+  { store, engine, access, now, log, allowPrivateWebhooks, defaultSubscriptionLimit }: PublicDeps,
+): void {
+  const shown = async (application: Application) => {
+    const { id, subscription_limit, rate_limit } = application;
+    const [endpoint, notices, secrets, used] = await Promise.all([
+      store.endpoints.find(id),
+      store.notices.page(id, null, shownNotices),
+      store.applications.secretsInForce(id, now()),
+      store.subscriptions.count(id),
+    ]);
+    const subscriptions = { used, limit: subscription_limit ?? defaultSubscriptionLimit() };
+    const rateLimit = access.limiter.look(id, rate_limit ?? access.defaultRateLimit);
+    const known = { endpoint: endpoint ?? newEndpoint(id), notices, secrets, subscriptions, rateLimit };
+    return { data: shownOwn(application, known), message: "OK" };
+  };
+
+  /** Takes a change from the application's limit. Throws `rate_limited`. */
+  const takeChange = (applicationId: string) =>
+    requireWithinLimit(access.limiter.take(`changes of ${applicationId}`, changesPerMinute), "changes");
+
+  /** Adds a change to the audit log. Never rejects, because the change is already stored. */
+  const note = async (
+    action: string,
+    { id, name }: Application,
+    requestContext: RequestContext,
+    fields: readonly string[] = [],
+  ) => {
+    const at = now();
+    const { requestId: request_id } = requestContext;
+    const actor = { actor_kind: "application", actor_id: id, actor_name: name } as const;
+    const what = { action, object: "applications", object_id: id, fields };
+    const address = requestContext.clientAddress;
+    const entry = { at, last_at: at, count: 1, ...actor, ...what, address, request_id };
+    await store.audit.add(entry).catch((error) => log.failure("audit_failed", error));
+  };
+
+  app.get(path, ({ caller }) => shown(caller.application), {
+    application: "reads",
+    response: { 200: OwnApplication },
+    detail: {
+      operationId: "getOwnApplication",
+      tags: ["Application"],
+      summary: "Get Application",
+      description:
+        "Returns the application of the token, with the state of its endpoint, its limits, and the prefix and age of its secrets. Requires a token of the application itself (`client_credentials`), with any scope.",
+    },
+  });
+
+  app.patch(
+    path,
+    async ({ body, caller: { application }, requestContext }) => {
+      const { webhook_url, webhook_headers, delivery, redirect_uris } = body;
+      const { id, client_type, locked } = application;
+      takeChange(id);
+      requireUnlocked(locked, body);
+      const wrong = addressProblems(body, client_type, allowPrivateWebhooks);
+      if (wrong.length > 0) throw invalidFields(wrong);
+      const changes = {
+        ...(webhook_url !== undefined && { webhook_url }),
+        ...(webhook_headers !== undefined && { webhook_headers }),
+        ...(delivery && { delivery }),
+        ...(redirect_uris && { redirect_uris }),
+      };
+      const fields = Object.keys(changes);
+      if (fields.length === 0) return shown(application);
+      const changed = stillExisting(await store.applications.update(id, changes, now(), "developer"));
+      await note("changeOwnApplication", application, requestContext, fields);
+      return shown(changed);
+    },
+    {
+      application: "changes",
+      body: OwnChangesInput,
+      response: { 200: OwnApplication },
+      errors: ["locked"],
+      detail: {
+        operationId: "changeOwnApplication",
+        tags: ["Application"],
+        summary: "Change Application",
+        description: `Changes the fields in the body. The change applies to every delivery that starts after the response. A new webhook URL is a new endpoint: it is enabled, and pending deliveries are sent to it. Values of \`webhook_headers\` are shown masked. A field that the platform has locked causes 403 \`locked\`. Requires a token of the application itself with all of its scopes. At most ${changesPerMinute} changes per minute.`,
+      },
+    },
+  );
+
+  app.post(
+    `${path}/webhook-secret`,
+    async ({ body, caller: { application }, requestContext }) => {
+      takeChange(application.id);
+      const rotation = rotationOf(body, now());
+      const webhook_secret = newWebhookSecret();
+      stillExisting(await store.applications.rotateWebhookSecret(application.id, webhook_secret, rotation));
+      await note("rotateOwnWebhookSecret", application, requestContext);
+      return { data: { webhook_secret, overlap_until: overlapEnd(rotation) }, message: "OK" };
+    },
+    {
+      application: "changes",
+      body: Type.Optional(RotationBody),
+      response: { 200: NewSecret },
+      errors: ["conflict"],
+      detail: {
+        operationId: "rotateOwnWebhookSecret",
+        tags: ["Application"],
+        summary: "Rotate Webhook Secret",
+        description:
+          "Creates a new webhook secret, which is shown only once. During the overlap, every delivery is signed with the new and the older secrets. Requires a token of the application itself with all of its scopes.",
+      },
+    },
+  );
+
+  app.post(
+    `${path}/endpoint/enable`,
+    async ({ caller: { application }, requestContext }) => {
+      const { id, webhook_url } = application;
+      takeChange(id);
+      if (webhook_url === null) {
+        throw new DomainError(
+          "conflict",
+          "This application has no webhook URL; set one with PATCH /public/v1/application",
+        );
+      }
+      await engine.enable(id);
+      await note("enableOwnEndpoint", application, requestContext);
+      return shown(application);
+    },
+    {
+      application: "changes",
+      response: { 200: OwnApplication },
+      errors: ["conflict"],
+      detail: {
+        operationId: "enableOwnEndpoint",
+        tags: ["Application"],
+        summary: "Enable Endpoint",
+        description:
+          "Enables a disabled or failing endpoint, and makes its pending deliveries due now. Sending begins slowly. An enabled endpoint is not changed. Requires a token of the application itself with all of its scopes.",
+      },
+    },
+  );
+}
+
+/** Returns the changed application. Throws if it was deleted during the request. */
+function stillExisting(changed: Application | null): Application {
+  if (changed === null) throw ownerGone();
+  return changed;
+}

@@ -1,0 +1,362 @@
+import { type Static, type TObject, Type } from "@sinclair/typebox";
+import { unsignedHeaders } from "../../delivery/attempt.ts";
+import {
+  type Attempt,
+  type DeliveryFilter,
+  type DeliveryRecord,
+  type DeliveryScope,
+  deliveryPages,
+  deliveryStatuses,
+  type SentDelivery,
+} from "../../domain/deliveries.ts";
+import type { Store } from "../../domain/store.ts";
+import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
+import type { Grant } from "../../domain/tokens.ts";
+import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
+import { dataOf, linksTo, nextPage, pageOf } from "../http/answers.ts";
+import type { Caller } from "../http/context.ts";
+import { type Cursors, listCursors } from "../http/cursors.ts";
+import { existing } from "../http/errors.ts";
+import {
+  ChoiceParameter,
+  IsoTimestamp,
+  LimitParameter,
+  named,
+  picked,
+  rangeGiven,
+  TextParameter,
+  TimeParameter,
+} from "../http/parameters.ts";
+import type { PublicDeps, TokenListener } from "./listener.ts";
+
+/*
+ * Schemas of deliveries, for the public and the admin API.
+ */
+
+export const DeliveryStatus = oneOf(deliveryStatuses, {
+  $id: "DeliveryStatus",
+  description: "Status of a delivery. All but `pending` are final, until the delivery is sent again.",
+});
+
+const stage = (what: string) =>
+  nullable(Type.Number(), { description: `${what}, in milliseconds; null if not needed or not reached.` });
+
+export const TimingsSchema = named("Timings", "Duration of each stage of a request.", {
+  dns_ms: stage("Time to resolve the host name"),
+  connect_ms: stage("Time to connect"),
+  tls_ms: stage("Time of the TLS handshake"),
+  first_byte_ms: stage("Time from sending the request to the status line"),
+});
+
+const AttemptSchema = named("Attempt", "An attempt to send a delivery.", {
+  at: about(IsoTimestamp, "Time at which the attempt began."),
+  outcome: Type.String({
+    description:
+      "Result of the attempt: `ok`, `status` (a response other than 2xx), or the reason for the failure, such as `dns`, `tls` or `timeout`.",
+  }),
+  status: nullable(Type.Integer(), { description: "HTTP status of the response; null if none arrived." }),
+  duration_ms: Type.Integer({ description: "Duration of the attempt, in milliseconds." }),
+  timings: TimingsSchema,
+  error: nullable(Type.String(), { description: "Reason for a failure, in one sentence; null for `ok`." }),
+  response: Type.String({ description: "First KiB of the response body." }),
+});
+
+const fields = {
+  id: Type.String({ description: "Id of the delivery: the `webhook-id` of every attempt." }),
+  subscription_id: Type.String({ description: "Id of the subscription." }),
+  event_id: Type.String({ description: "Id of the event; the same for every subscription." }),
+  type: Type.String({ description: "Type of the event." }),
+  version: Type.Integer({ description: "Version of the event type." }),
+  sequence: Type.Integer({ description: "Number of the delivery within its subscription, from 1." }),
+  status: DeliveryStatus,
+  created_at: about(IsoTimestamp, "Time at which the event was published."),
+  next_attempt_at: nullable(IsoTimestamp, {
+    description: "Time of the next attempt; null if it is in progress, due now, or if none follows.",
+  }),
+  expires_at: nullable(IsoTimestamp, {
+    description: "Time after which it is not sent; null if it never expires.",
+  }),
+  finished_at: nullable(IsoTimestamp, { description: "Time of its final status; null while it is pending." }),
+  attempts: Type.Array(AttemptSchema, { description: "Attempts, the oldest first." }),
+};
+
+const SentRequestSchema = named("SentRequest", "A request to a webhook URL.", {
+  method: Type.Literal("POST", { description: "The HTTP method." }),
+  headers: Type.Record(Type.String(), Type.String(), {
+    description: "Headers of the last attempt, without its signature and the application's own headers.",
+  }),
+  body: nullable(Type.String(), { description: "Exact text of the body; null when it is no longer kept." }),
+});
+const request = nullable(SentRequestSchema, {
+  description: "Request of the last attempt; null before the first one.",
+});
+
+const aboutDelivery = "The delivery of an event to one subscription.";
+const aboutSent = "A delivery with the request that was sent.";
+
+const DeliverySchema = named("Delivery", aboutDelivery, fields);
+const SentDeliverySchema = named("SentDelivery", aboutSent, { ...fields, request });
+
+/** For operators, with the application of each delivery. */
+const { id, ...rest } = fields;
+const ofApplication = { id, app_id: Type.String({ description: "Id of the application." }), ...rest };
+export const OperatorDeliverySchema = named("Delivery", aboutDelivery, ofApplication);
+export const OperatorSentDeliverySchema = named("SentDelivery", aboutSent, { ...ofApplication, request });
+
+/** The filters of a list of deliveries. */
+const filters = {
+  subscription_id: Type.Optional(
+    TextParameter({
+      minLength: 1,
+      maxLength: 64,
+      description: "Returns only deliveries of this subscription.",
+    }),
+  ),
+  event_id: Type.Optional(
+    TextParameter({
+      minLength: 1,
+      maxLength: 64,
+      description: "Returns only deliveries of the event with this id, one for each subscription.",
+    }),
+  ),
+  status: Type.Optional(
+    ChoiceParameter(deliveryStatuses, {
+      description: `Returns only deliveries with this status: ${deliveryStatuses.join(", ")}.`,
+      examples: ["failed"],
+    }),
+  ),
+  type: Type.Optional(
+    TextParameter({
+      minLength: 1,
+      maxLength: 100,
+      description: "Returns only deliveries of this event type.",
+      examples: ["channel.followed"],
+    }),
+  ),
+  after: Type.Optional(
+    TimeParameter({
+      description: "Returns only deliveries of events published at or after this time.",
+      examples: ["2026-01-14T16:00:00Z"],
+    }),
+  ),
+  before: Type.Optional(
+    TimeParameter({
+      description:
+        "Returns only deliveries of events published before this time. Must be later than `after`.",
+      examples: ["2026-01-14T17:00:00Z"],
+    }),
+  ),
+  limit: LimitParameter("deliveries", deliveryPages),
+};
+
+export const DeliveryId = Type.Object({
+  id: TextParameter({
+    maxLength: 64,
+    description: "Id of the delivery: its `webhook-id`.",
+    examples: ["01KEYN3T9V5Z8N1F4T7Y0XW3CA"],
+  }),
+});
+
+/** The paged list of deliveries: the parameters of its query, and a method that reads the requested page. */
+export function deliveryList(store: Pick<Store, "deliveries">, cursors: Cursors) {
+  const positions = listCursors<[number]>(cursors, "deliveries");
+  const query = { ...filters, cursor: positions.parameter };
+  return {
+    query,
+    async page(asked: Static<TObject<typeof query>>, scope: DeliveryScope, grant: Grant | null) {
+      const { subscription_id = null, event_id = null, status = null, type = null } = asked;
+      const filter: DeliveryFilter = {
+        ...scope,
+        subscription_id,
+        event_id,
+        status,
+        type,
+        ...rangeGiven(asked),
+      };
+      const [below = null] = positions.positionIn(asked) ?? [];
+      const { limit = deliveryPages.defaultResults } = asked;
+      const { deliveries, next } = await store.deliveries.page(filter, below, limit);
+      const cursor = next === null ? "" : positions.make([next], asked, grant);
+      return { deliveries, pagination: { cursor, has_more: next !== null } };
+    },
+  };
+}
+
+/** Returns a delivery in the form of the APIs. */
+export function shownDelivery(delivery: DeliveryRecord): Static<typeof DeliverySchema> {
+  const isPending = delivery.status === "pending";
+  return picked(fields, {
+    ...delivery,
+    created_at: isoTime(delivery.published_at),
+    next_attempt_at: isoTimeOrNull((isPending && delivery.next_attempt_at) || null),
+    expires_at: isoTimeOrNull(delivery.expires_at || null),
+    finished_at: isoTimeOrNull(delivery.finished_at || null),
+    attempts: delivery.attempts.map(shownAttempt),
+  });
+}
+
+/** Returns a delivery and the request of its last attempt, in the form of the APIs. */
+export function shownSentDelivery(delivery: SentDelivery): Static<typeof SentDeliverySchema> {
+  const { id, subscription_id, event_id, type, version, sequence, attempts, body } = delivery;
+  const event = { id: event_id, name: type, version };
+  const last = attempts.at(-1);
+  const attempted = { id, event, subscription_id, sequence, attempt: attempts.length };
+  const headers = last && { "content-type": "application/json", ...unsignedHeaders(attempted, last.at) };
+  return {
+    ...shownDelivery(delivery),
+    request: headers === undefined ? null : { method: "POST", headers, body },
+  };
+}
+
+export function shownTimings({ dnsMs, connectMs, tlsMs, firstByteMs }: Attempt["timings"]) {
+  return { dns_ms: dnsMs, connect_ms: connectMs, tls_ms: tlsMs, first_byte_ms: firstByteMs };
+}
+
+function shownAttempt(attempt: Attempt) {
+  const { at, timings } = attempt;
+  return picked(AttemptSchema.properties, { ...attempt, at: isoTime(at), timings: shownTimings(timings) });
+}
+
+export const exampleDelivery: Static<typeof DeliverySchema> = {
+  id: "01KEYN3T9V5Z8N1F4T7Y0XW3CA",
+  subscription_id: "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
+  event_id: "01KEYN3T9TQ5Z8N1F4T7Y0XW3B",
+  type: "channel.followed",
+  version: 1,
+  sequence: 42,
+  status: "failed",
+  created_at: "2026-01-14T16:08:06.123Z",
+  next_attempt_at: null,
+  expires_at: null,
+  finished_at: "2026-01-14T16:08:06.301Z",
+  attempts: [
+    {
+      at: "2026-01-14T16:08:06.125Z",
+      outcome: "status",
+      status: 410,
+      duration_ms: 176,
+      timings: { dns_ms: 11.2, connect_ms: 24.7, tls_ms: 51.3, first_byte_ms: 88.1 },
+      error: "The answer was 410.",
+      response: "gone",
+    },
+  ],
+};
+
+export const exampleSentDelivery: Static<typeof SentDeliverySchema> = {
+  ...exampleDelivery,
+  request: {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "webhook-id": exampleDelivery.id,
+      "webhook-timestamp": "1768406886",
+      "onair-event-type": "channel.followed",
+      "onair-event-version": "1",
+      "onair-event-id": exampleDelivery.event_id,
+      "onair-subscription-id": exampleDelivery.subscription_id,
+      "onair-sequence": "42",
+      "onair-attempt": "1",
+    },
+    body: '{"type":"channel.followed","version":1,"timestamp":"2026-01-14T16:08:06.123Z","data":{}}',
+  },
+};
+
+const path = "/public/v1/events/deliveries";
+
+/** OpenAPI links to operations on a delivery. @param pointer the JSON pointer to its id in the response */
+const deliveryLinks = (pointer: string) =>
+  linksTo(
+    { getDelivery: "Gets the delivery with its request.", retryDelivery: "Sends the delivery again." },
+    pointer,
+  );
+
+const Deliveries = pageOf(DeliverySchema, {
+  order: "Deliveries, the newest first.",
+  description: "A page of deliveries.",
+  links: {
+    ...deliveryLinks("/data/0/id"),
+    ...nextPage("getDeliveries"),
+  },
+  example: exampleDelivery,
+});
+
+const OneDelivery = dataOf(SentDeliverySchema, {
+  description: "The delivery.",
+  links: deliveryLinks("/data/id"),
+  example: exampleSentDelivery,
+});
+
+const Retried = dataOf(DeliverySchema, {
+  description: "The delivery is due and will be sent now.",
+  links: deliveryLinks("/data/id"),
+  example: { ...exampleDelivery, status: "pending", finished_at: null },
+});
+
+/** The deliveries that a caller may see: those of its application; with a user token, only of that user's events. */
+export function scopeOf({ grant }: Caller) {
+  return { application_id: grant.applicationId, broadcaster_user_id: grant.userId };
+}
+
+/** Deliveries: list, get and retry. */
+export function deliveryRoutes(app: TokenListener, { store, now, cursors }: PublicDeps): void {
+  const list = deliveryList(store, cursors);
+  app.get(
+    path,
+    async ({ query, caller }) => {
+      const { deliveries, pagination } = await list.page(query, scopeOf(caller), caller.grant);
+      return { data: deliveries.map(shownDelivery), pagination, message: "OK" };
+    },
+    {
+      scope: "events:subscribe",
+      query: Type.Object(list.query),
+      response: { 200: Deliveries },
+      errors: ["invalid_cursor"],
+      detail: {
+        operationId: "getDeliveries",
+        tags: ["Deliveries"],
+        description:
+          "Returns the deliveries of the calling application with their attempts, the newest first. With a user token, it returns only deliveries of events of that user. One request searches a bounded part of the log, so a page may have fewer deliveries than `limit`, or none, although `has_more` is true.",
+      },
+    },
+  );
+
+  app.get(
+    `${path}/:id`,
+    async ({ params: { id }, caller }) => {
+      const found = existing(await store.deliveries.find(scopeOf(caller), id), "delivery");
+      return { data: shownSentDelivery(found), message: "OK" };
+    },
+    {
+      scope: "events:subscribe",
+      params: DeliveryId,
+      response: { 200: OneDelivery },
+      errors: ["not_found"],
+      detail: {
+        operationId: "getDelivery",
+        tags: ["Deliveries"],
+        description:
+          "Returns one delivery with its attempts and the request of the last attempt, without its signature. The body is null when it is no longer kept.",
+      },
+    },
+  );
+
+  app.post(
+    `${path}/:id/retry`,
+    async ({ params: { id }, caller, status }) => {
+      const retried = await store.deliveries.retry(scopeOf(caller), id, now());
+      return status(202, { data: shownDelivery(retried), message: "OK" });
+    },
+    {
+      scope: "events:subscribe",
+      params: DeliveryId,
+      response: { 202: Retried },
+      errors: ["not_found", "conflict"],
+      detail: {
+        operationId: "retryDelivery",
+        tags: ["Deliveries"],
+        description:
+          "Sends a delivery again now, whatever its status, with the same `webhook-id`. Its attempts continue to be counted, and it no longer expires. If an attempt is in progress, no further one is made. If the attempt fails, the schedule of retries continues as if it had not been made. An endpoint that is paused after failures is tried at once.",
+      },
+    },
+  );
+}

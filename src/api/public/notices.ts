@@ -1,0 +1,99 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { disabledReasons } from "../../domain/endpoints.ts";
+import { endpointNotices, type Notice } from "../../domain/notices.ts";
+import { isoTime } from "../../domain/time.ts";
+import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
+import { pageOf } from "../http/answers.ts";
+import { pagedList } from "../http/cursors.ts";
+import { IsoTimestamp, named, Ulid } from "../http/parameters.ts";
+import type { PublicDeps, TokenListener } from "./listener.ts";
+import { endpointFields } from "./subscriptions.ts";
+
+/*
+ * Notices about the endpoint of an application. The admin API and the OpenAPI documents use the same schemas.
+ */
+
+const { status, failures, last_failure, advice } = endpointFields;
+
+export const EndpointNoticeData = named(
+  "EndpointNoticeData",
+  "The state of an endpoint at the time of a notice.",
+  {
+    summary: Type.String({ description: "What happened, in one sentence. The wording may change." }),
+    advice,
+    application_id: about(Ulid, "Id of the application."),
+    status,
+    disabled_reason: nullable(oneOf(disabledReasons), {
+      description: "Why the endpoint was disabled; null if it was not.",
+    }),
+    since: nullable(IsoTimestamp, {
+      description: "Time at which it began to fail or was disabled; null if neither.",
+    }),
+    failures,
+    last_failure,
+  },
+);
+
+export const NoticeSchema = named("Notice", "A notice about the endpoint of an application.", {
+  id: about(Ulid, "Id of the notice: its `webhook-id` on the event stream."),
+  type: oneOf(endpointNotices, {
+    description:
+      "`endpoint.failing`: every attempt failed for half an hour. `endpoint.disabled`: it was disabled. `endpoint.recovered`: an attempt succeeded again.",
+  }),
+  created_at: about(IsoTimestamp, "Time at which the notice was created."),
+  data: EndpointNoticeData,
+});
+
+export const exampleNotice: Static<typeof NoticeSchema> = {
+  id: "01KEYN2Q9HAVJ4W6C0B9RZ5T1M",
+  type: "endpoint.failing",
+  created_at: "2026-01-14T16:43:12.117Z",
+  data: {
+    summary: "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
+    advice:
+      "It answered 404: is the path of the webhook URL right? Send a test; retries continue automatically.",
+    application_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
+    status: "failing",
+    disabled_reason: null,
+    since: "2026-01-14T16:08:11.402Z",
+    failures: 3,
+    last_failure: { at: "2026-01-14T16:43:12.117Z", status: 404, error: "The answer was 404." },
+  },
+};
+
+/** Returns a notice about an endpoint in the form of the public API. */
+export function shownNotice({ id, type, created_at, body }: Notice): Static<typeof NoticeSchema> {
+  // A boundary: the stored text was made by `noticesOf` from the same fields.
+  const { data } = JSON.parse(body) as { data: Static<typeof EndpointNoticeData> };
+  return { id, type: type as Static<typeof NoticeSchema>["type"], created_at: isoTime(created_at), data };
+}
+
+const NoticePage = pageOf(NoticeSchema, {
+  order: "Notices, the newest first.",
+  description: "A page of notices.",
+  example: exampleNotice,
+});
+
+/** Get Notices, for programs that do not read the event stream. */
+export function noticeRoutes(app: TokenListener, { store, cursors }: PublicDeps): void {
+  const list = pagedList("notices", cursors);
+  app.get(
+    "/public/v1/application/notices",
+    ({ query, caller: { application, grant } }) => {
+      const read = (below: number | null, limit: number) => store.notices.page(application.id, below, limit);
+      return list.page(query, { read, positionOf: ({ seq }) => seq, shown: shownNotice, grant });
+    },
+    {
+      application: "reads",
+      query: list.query,
+      response: { 200: NoticePage },
+      errors: ["invalid_cursor"],
+      detail: {
+        operationId: "getNotices",
+        tags: ["Application"],
+        description:
+          "Returns notices about the endpoint of the calling application: that it fails, was disabled, or has recovered. The newest hundred of the last 30 days are kept. The event stream has the same notices, as events of their `type` with the same ids.",
+      },
+    },
+  );
+}

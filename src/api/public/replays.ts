@@ -1,0 +1,280 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { type DomainError, invalidFields } from "../../domain/errors.ts";
+import { newId } from "../../domain/ids.ts";
+import { checkRange, type NewReplay, type Replay, replayLimits, replayStates } from "../../domain/replays.ts";
+import type { Store } from "../../domain/store.ts";
+import { day, isoTime, isoTimeOrNull, second, timeMs } from "../../domain/time.ts";
+import { about, multiLine, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
+import { dataOf, linksTo, listOf, noContent } from "../http/answers.ts";
+import { existing, notFound } from "../http/errors.ts";
+import { IsoTimestamp, named, otherFieldsIgnored, picked, TextParameter } from "../http/parameters.ts";
+import { DeliveryStatus, scopeOf } from "./deliveries.ts";
+import type { PublicDeps, TokenListener } from "./listener.ts";
+
+/*
+ * Schemas of replays, for the public and the admin API.
+ */
+
+const time = (description: string) => Type.String({ ...Timestamp, description });
+
+const word = (maxLength: number, description: string) =>
+  Type.String({ ...multiLine(maxLength), minLength: 1, description });
+
+const fields = {
+  subscription_id: Type.Optional(word(64, "Only deliveries of this subscription.")),
+  status: Type.Optional(DeliveryStatus),
+  type: Type.Optional(word(100, "Only events of this type.")),
+  from: time("Start of the range: events published at or after this time."),
+  to: time(`End of the range, exclusive; at most ${replayLimits.maxRangeMs / day} days after \`from\`.`),
+  dry_run: Type.Optional(
+    Type.Boolean({ description: "Counts the deliveries without sending them.", default: false }),
+  ),
+};
+
+const exampleReplayInput = {
+  status: "failed",
+  from: "2026-01-14T16:00:00Z",
+  to: "2026-01-14T17:00:00Z",
+};
+
+export const ReplayInput = Type.Object(fields, {
+  $id: "ReplayInput",
+  description: "The deliveries to send again.",
+  ...otherFieldsIgnored,
+  examples: [exampleReplayInput],
+});
+
+/** The input of the admin API, which also names the application. */
+export const OperatorReplayInput = Type.Object(
+  {
+    application_id: Type.String({ minLength: 1, maxLength: 64, description: "Id of the application." }),
+    ...fields,
+  },
+  {
+    $id: "ReplayInput",
+    description: "The deliveries to send again.",
+    ...otherFieldsIgnored,
+    examples: [{ application_id: "01KATHZX5M9S3E6R8B2D4F7G1H", ...exampleReplayInput }],
+  },
+);
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const shownFields = {
+  id: Type.String({ description: "Id of the replay." }),
+  state: oneOf(replayStates, { description: "State of the replay." }),
+  dry_run: Type.Boolean({ description: "Whether the replay only counts deliveries." }),
+  subscription_id: nullable(Type.String(), {
+    description: "Only deliveries of this subscription; null for all.",
+  }),
+  status: nullable(DeliveryStatus, { description: "Only deliveries that had this status; null for all." }),
+  type: nullable(Type.String(), { description: "Only events of this type; null for all." }),
+  from: about(IsoTimestamp, "Start of the range: events published at or after this time."),
+  to: about(IsoTimestamp, "End of the range, exclusive."),
+  progress: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: "Part of the range that is processed, from 0 to 1.",
+  }),
+  matched: count("Deliveries found so far that match the filters."),
+  queued: count("Deliveries queued to be sent again; with `dry_run`, those that would be."),
+  skipped: named("SkippedDeliveries", "Deliveries that cannot be sent again, by reason.", {
+    body_not_kept: count("The body of the event is no longer kept."),
+    subscription_deleted: count("The subscription was deleted."),
+    attempts_used_up: count("The delivery has had the maximum number of attempts."),
+  }),
+  created_at: about(IsoTimestamp, "Time at which the replay was created."),
+  finished_at: nullable(IsoTimestamp, { description: "Time at which the replay ended; null while it runs." }),
+};
+
+const aboutReplay = "A job that sends a range of deliveries again.";
+const ReplaySchema = named("Replay", aboutReplay, shownFields);
+const { id, ...rest } = shownFields;
+export const OperatorReplaySchema = named("Replay", aboutReplay, {
+  id,
+  app_id: Type.String({ description: "Id of the application." }),
+  ...rest,
+});
+
+export const ReplayId = Type.Object({
+  id: TextParameter({
+    maxLength: 64,
+    description: "Id of the replay.",
+    examples: ["01KEYN5Z9V5Z8N1F4T7Y0XW3CD"],
+  }),
+});
+
+export const exampleReplay: Static<typeof ReplaySchema> = {
+  id: "01KEYN5Z9V5Z8N1F4T7Y0XW3CD",
+  state: "running",
+  dry_run: false,
+  subscription_id: null,
+  status: "failed",
+  type: null,
+  from: "2026-01-14T16:00:00.000Z",
+  to: "2026-01-14T17:00:00.000Z",
+  progress: 0.412,
+  matched: 318,
+  queued: 316,
+  skipped: { body_not_kept: 0, subscription_deleted: 2, attempts_used_up: 0 },
+  created_at: "2026-01-14T17:20:41.000Z",
+  finished_at: null,
+};
+
+export function shownReplay(replay: Replay): Static<typeof ReplaySchema> {
+  return picked(shownFields, {
+    ...replay,
+    from: isoTime(replay.from),
+    to: isoTime(replay.to),
+    created_at: isoTime(replay.created_at),
+    finished_at: isoTimeOrNull(replay.finished_at),
+  });
+}
+
+/** Checks an operator's request and returns its replay. Throws `invalid_parameter`. */
+export async function newOperatorReplay(
+  { application_id, ...input }: Static<typeof OperatorReplayInput>,
+  store: Store,
+  now: number,
+): Promise<NewReplay> {
+  if (!(await store.applications.find(application_id)))
+    throw wrong("application_id", "is not an application");
+  return newReplay(input, { application_id, broadcaster_user_id: null }, store, now);
+}
+
+/** Checks a request and returns its replay, limited to `scope`. Throws `invalid_parameter`. */
+async function newReplay(
+  input: Static<typeof ReplayInput>,
+  scope: Pick<NewReplay, "application_id" | "broadcaster_user_id">,
+  store: Store,
+  now: number,
+): Promise<NewReplay> {
+  const { subscription_id = null, status = null, type = null, dry_run = false } = input;
+  const range = { from: timeMs(input.from), to: timeMs(input.to) };
+  checkRange(range);
+  if (subscription_id !== null) {
+    const found = await store.subscriptions.find(scope.application_id, subscription_id);
+    const { broadcaster_user_id: user } = scope;
+    if (!found || (user !== null && found.broadcaster_user_id !== user))
+      throw wrong("subscription_id", "is not a subscription of the application");
+  }
+  return { id: newId(), ...scope, subscription_id, status, type, ...range, dry_run, created_at: now };
+}
+
+function wrong(field: string, message: string): DomainError {
+  return invalidFields([{ in: "body", field, message }]);
+}
+
+/** The longest time that the response to a dry run waits for its end, and the time between two checks. */
+const longestWaitMs = second;
+const lookMs = 20;
+
+/** Creates a replay. Waits up to a second for a dry run, so that the response to a small one has its result. */
+export async function startReplay(store: Store, replay: NewReplay): Promise<Replay> {
+  let current = await store.replays.create(replay);
+  const until = performance.now() + longestWaitMs;
+  while (replay.dry_run && current.state === "running" && performance.now() < until) {
+    await Bun.sleep(lookMs);
+    const found = await store.replays.find(replay, replay.id);
+    if (!found) break;
+    current = found;
+  }
+  return current;
+}
+
+const path = "/public/v1/events/replays";
+
+const links = linksTo(
+  { getReplay: "Gets the replay with its progress.", cancelReplay: "Cancels the replay." },
+  "/data/id",
+);
+
+const OneReplay = dataOf(ReplaySchema, {
+  links,
+  description: "The replay with its progress.",
+  example: exampleReplay,
+});
+
+const Replays = listOf(ReplaySchema, {
+  order: "Replays, the newest first.",
+  description: "The replays.",
+  example: exampleReplay,
+});
+
+/** Replays: create, list, get and cancel. */
+export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): void {
+  app.post(
+    path,
+    async ({ body, caller, status }) => {
+      const replay = await newReplay(body, scopeOf(caller), store, now());
+      return status(202, { data: shownReplay(await startReplay(store, replay)), message: "OK" });
+    },
+    {
+      scope: "events:subscribe",
+      body: ReplayInput,
+      response: { 202: OneReplay },
+      errors: ["conflict"],
+      detail: {
+        operationId: "createReplay",
+        tags: ["Deliveries"],
+        description: `Starts a job that sends the deliveries of a range of time again, with the same \`webhook-id\`s. The job survives restarts of the server and does not delay new events. Deliveries that cannot be sent again are counted in \`skipped\`. At most ${replayLimits.maxRunning.application} replays run at once for an application, and two that could send the same delivery never run at the same time. With user tokens, at most ${replayLimits.maxRunning.user} runs for each user and ${replayLimits.maxRunning.users} for all users of the application; these do not block replays of the application itself. With \`dry_run\`, deliveries are only counted.`,
+      },
+    },
+  );
+
+  app.get(
+    path,
+    async ({ caller }) => {
+      const found = await store.replays.page(scopeOf(caller), replayLimits.maxListed.application);
+      return { data: found.map(shownReplay), message: "OK" };
+    },
+    {
+      scope: "events:subscribe",
+      response: { 200: Replays },
+      detail: {
+        operationId: "getReplays",
+        tags: ["Deliveries"],
+        description: `Returns up to ${replayLimits.maxListed.application} replays of the calling application, the newest first. With a user token, it returns only those created with tokens of that user.`,
+      },
+    },
+  );
+
+  app.get(
+    `${path}/:id`,
+    async ({ params: { id }, caller }) => {
+      const found = existing(await store.replays.find(scopeOf(caller), id), "replay");
+      return { data: shownReplay(found), message: "OK" };
+    },
+    {
+      scope: "events:subscribe",
+      params: ReplayId,
+      response: { 200: OneReplay },
+      errors: ["not_found"],
+      detail: {
+        operationId: "getReplay",
+        tags: ["Deliveries"],
+        description: "Returns one replay with its progress.",
+      },
+    },
+  );
+
+  app.delete(
+    `${path}/:id`,
+    async ({ params: { id }, caller, status }) => {
+      if (!(await store.replays.cancel(scopeOf(caller), id, now()))) throw notFound("replay");
+      return status(204, undefined);
+    },
+    {
+      scope: "events:subscribe",
+      params: ReplayId,
+      response: { 204: noContent("The replay is not running.") },
+      errors: ["not_found"],
+      detail: {
+        operationId: "cancelReplay",
+        tags: ["Deliveries"],
+        description:
+          "Cancels a replay. No further deliveries are queued; those already queued are still sent. A replay that has ended is not changed.",
+      },
+    },
+  );
+}

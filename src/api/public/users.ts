@@ -1,0 +1,134 @@
+import { Type } from "@sinclair/typebox";
+import { DomainError } from "../../domain/errors.ts";
+import { exampleUser } from "../../domain/examples.ts";
+import { searchLimits, usernameForm } from "../../domain/users.ts";
+import { about, Count, Id } from "../../domain/validation/fields.ts";
+import { answer, linksTo, listOf } from "../http/answers.ts";
+import {
+  comparedPlainly,
+  IsoTimestamp,
+  LimitParameter,
+  Message,
+  named,
+  TextParameter,
+  WebUrl,
+} from "../http/parameters.ts";
+import { exampleUrl, header } from "../openapi/components.ts";
+import { defaultPictures } from "./assets.ts";
+import type { PublicDeps, TokenListener } from "./listener.ts";
+
+const Username = TextParameter({
+  ...usernameForm,
+  description: "Username of the user. ASCII case is ignored.",
+  examples: [exampleUser.username],
+});
+
+const summaryFields = {
+  id: about(Id, "Id of the user."),
+  username: Type.String({
+    description: "Username, as the platform spells it. Get User looks it up without regard to ASCII case.",
+  }),
+  display_name: Type.String({ description: "Name to display." }),
+  profile_picture: about(WebUrl, "URL of the profile picture; a default picture when the user has none."),
+  is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
+};
+
+const UserSummarySchema = named("UserSummary", "A user in search results.", summaryFields);
+
+const UserSchema = named("User", "The public profile of a user.", {
+  ...summaryFields,
+  bio: Type.String({ description: 'Text that the user wrote about themselves; `""` when there is none.' }),
+  followers_count: about(Count, "Number of users who follow this user."),
+  following_count: about(Count, "Number of users whom this user follows."),
+  created_at: about(IsoTimestamp, "Time at which the account was created."),
+});
+
+/** The query of a search, in both APIs. */
+export const SearchQuery = Type.Object({
+  query: TextParameter({
+    trim: true,
+    minLength: searchLimits.minQuery,
+    maxLength: searchLimits.maxQuery,
+    description: `Part of a username or display name. ${comparedPlainly} The length is that of the query as sent, in code points.`,
+    examples: ["luna"],
+  }),
+  limit: LimitParameter("users", searchLimits),
+});
+
+const exampleProfile = withPicture(exampleUser, { publicUrl: () => exampleUrl });
+const { bio, followers_count, following_count, created_at, ...exampleSummary } = exampleProfile;
+
+type Pictured = Pick<PublicDeps, "publicUrl">;
+
+/** Adds the default picture to a user without one. */
+function withPicture<User extends { profile_picture: string | null }>(user: User, { publicUrl }: Pictured) {
+  return { ...user, profile_picture: user.profile_picture ?? defaultPictures(publicUrl()).profile };
+}
+
+const FoundUsers = listOf(UserSummarySchema, {
+  order: "Matching users, the best match first.",
+  name: "UserSearchAnswer",
+  links: linksTo(
+    { getUser: "Gets the full profile of the first matching user." },
+    "/data/0/username",
+    "username",
+  ),
+  description: "The matching users; an empty list when there are none.",
+  example: exampleSummary,
+  headers: {
+    "Onair-Search-Complete": header(
+      "Onair-Search-Complete",
+      "`false` if the search stopped early: further users may match, and some of them may rank higher.",
+      "boolean",
+      true,
+    ),
+  },
+});
+
+const FoundUser = answer(
+  { user: UserSchema, message: Message },
+  { name: "UserAnswer", description: "The user.", example: { user: exampleProfile, message: "OK" } },
+);
+
+/** Get User and Search Users. */
+export function userRoutes(app: TokenListener, { store, publicUrl }: PublicDeps): void {
+  app.get(
+    "/public/v1/users/search",
+    async ({ query: { query, limit = searchLimits.defaultResults }, set }) => {
+      const { users, isComplete } = await store.users.search(query, limit);
+      set.headers["onair-search-complete"] = String(isComplete);
+      return { data: users.map((user) => withPicture(user, { publicUrl })), message: "OK" };
+    },
+    {
+      scope: "users:read",
+      query: SearchQuery,
+      response: { 200: FoundUsers },
+      detail: {
+        operationId: "searchUsers",
+        tags: ["Users"],
+        description:
+          "Finds users whose username or display name contains the query. The exact username comes first, then usernames that start with the query, then the rest. Within each group, users with more followers come first, then those with the lower id.\n\nThe work of a search is bounded. When very many names contain all parts of the query, but few contain the query itself, the search stops early: the response has the users found so far, and the header `Onair-Search-Complete` is `false` instead of `true`. A longer query finds more.",
+      },
+    },
+  );
+
+  app.get(
+    "/public/v1/users/:username",
+    async ({ params: { username } }) => {
+      const user = await store.users.find(username);
+      if (!user) throw new DomainError("user_not_found", "There is no user with this username");
+      return { user: withPicture(user, { publicUrl }), message: "OK" };
+    },
+    {
+      scope: "users:read",
+      params: Type.Object({ username: Username }),
+      response: { 200: FoundUser },
+      errors: ["user_not_found"],
+      detail: {
+        operationId: "getUser",
+        tags: ["Users"],
+        description: "Returns the public profile of a user by username.",
+      },
+    },
+  );
+}

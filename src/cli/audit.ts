@@ -1,0 +1,63 @@
+import type { Audit } from "../api/admin/audit.ts";
+import { command, readSince, switches, valued } from "./arguments.ts";
+import { withAdminApi } from "./calls/admin-api.ts";
+import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
+import { pagesOf, pagingHelp, pagingOptions, readPaging } from "./output/list.ts";
+
+const help = `Usage: onair audit [filters] [options]
+
+Shows the audit log, newest first, at a running server or in a data directory that no server uses:
+who changed what through the admin API, and what applications changed about themselves. The changed
+values are not recorded.
+
+  --key ID           of this key or application
+  --action ACTION    this operation, as named in the reference of the admin API, like
+                     changeApplication
+  --object KIND      this kind of object, like applications or keys
+  --object-id ID     the object with this id
+  --after TIME, --before TIME
+                     in this range of time, like 2026-01-14T16:00:00Z
+  --since DURATION   instead: since then, like 90s, 30m, 1h or 2d ago
+${pagingHelp.replaceAll("for list: ", "")}
+${targetHelp}
+  --json             print the answer as JSON
+
+Exit code: 0 on success, 1 on failure, 2 for wrong usage.
+`;
+
+export const audit = command({
+  summary: "show the audit log: who changed what",
+  help,
+  options: {
+    ...targetOptions,
+    ...pagingOptions,
+    ...switches("json"),
+    ...valued("key", "action", "object", "object-id", "after", "before", "since"),
+  },
+  async run({ values, env, out, mistakes, check }) {
+    const target = readTarget(values, env, mistakes);
+    const paging = readPaging(values, mistakes);
+    const from = readSince(values.since, mistakes);
+    const { key, action, object, "object-id": object_id, after, before, since } = values;
+    if (since && (after || before)) mistakes.push("--since excludes --after and --before");
+    check();
+    const filters = { key, action, object, object_id, after: from ?? after, before };
+    const isFiltered = Object.values(filters).some((value) => value !== undefined);
+    await withAdminApi(target, (api) =>
+      out.list(
+        pagesOf<Audit>(paging, (page) => api.get("/admin/v1/audit", { ...filters, ...page })),
+        {
+          columns: ["AT", "WHO", "ACTION", "OBJECT", "FIELDS", "FROM"],
+          cells,
+          empty: isFiltered ? "There are no such changes." : "There are no changes.",
+        },
+      ),
+    );
+  },
+});
+
+function cells({ at, last_at, count, actor, action, object, object_id, fields, address }: Audit): string[] {
+  const times = count > 1 ? `${action} (${count} times until ${last_at})` : action;
+  const what = object_id === null ? object : `${object} ${object_id}`;
+  return [at, actor.name, times, what, fields.join(", ") || "-", address || "-"];
+}

@@ -1,0 +1,148 @@
+import { type Client, createClient } from "../../client/create-client.ts";
+import { OnairError } from "../../client/errors.ts";
+import type { Credentials } from "../../client/tokens.ts";
+import { didYouMean } from "../../server/settings/command-line.ts";
+import type { Environment } from "../../server/settings/read-config.ts";
+import { type Given, readHttpUrl, valued } from "../arguments.ts";
+import { note } from "../output/print.ts";
+import { request } from "./http.ts";
+import { defaultProfile, isProfileName, Profiles, profileNameOf } from "./profiles.ts";
+import { publicRefusal } from "./refusal.ts";
+import { type NamedData, namesData } from "./target.ts";
+
+/** The public API, and the credentials with which a command uses it. */
+interface PublicTarget {
+  /** The public listener, without a trailing slash. */
+  readonly url: string;
+  readonly credentials: Credentials;
+  /** What the user can do when the server refuses the token. */
+  readonly advice: string;
+  /** The option for suggested commands that names the same target, with a leading space; "" when not needed. */
+  readonly option: string;
+}
+
+export const publicOptions = valued("url", "token", "profile");
+type GivenTarget = Given<typeof publicOptions>;
+
+export const publicHelp = `  --profile NAME the profile of "onair login" with platform and credentials (ONAIR_PROFILE, default:
+                 "default")
+  --url URL, --token TOKEN
+                 instead: the public listener (ONAIR_URL, default: http://127.0.0.1:8080) and an
+                 access token with the scope events:subscribe (better in ONAIR_TOKEN, because other
+                 users of the machine can see options)`;
+
+const noCredentials =
+  'there are no credentials: sign in with "onair login --url URL", or set ONAIR_TOKEN to an access token';
+
+/**
+ * Reads the credentials for the public API: `--profile` or `--token`, else `ONAIR_TOKEN`, else `ONAIR_PROFILE` or the
+ * default profile. Adds problems to `mistakes`.
+ */
+export function readPublicTarget(given: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+  if (given.token !== undefined && given.profile !== undefined)
+    mistakes.push("--token and --profile exclude each other");
+  const token = given.token ?? (given.profile === undefined ? env["ONAIR_TOKEN"] || undefined : undefined);
+  return token === undefined ? ofProfile(given, env, mistakes) : ofToken(token, given, env, mistakes);
+}
+
+/** Variables that make a command use the admin API. */
+const operatorVariables = [
+  "ONAIR_ADMIN_KEY",
+  "ONAIR_ADMIN_KEY_FILE",
+  "ONAIR_DATA",
+  "ONAIR_DATABASE",
+  "ONAIR_DATABASE_FILE",
+];
+
+/**
+ * Whether a command that supports both APIs uses the public API. It does with `--profile` or `--token`. Otherwise an
+ * operator key, a data directory or a database selects the admin API. Otherwise it does if a token or profile exists.
+ */
+export function usesPublicApi(given: GivenTarget & NamedData, env: Environment): boolean {
+  if (given.profile !== undefined || given.token !== undefined) return true;
+  if (namesData(given)) return false;
+  if (operatorVariables.some((name) => env[name])) return false;
+  const { ONAIR_TOKEN, ONAIR_PROFILE } = env;
+  return Boolean(ONAIR_TOKEN || ONAIR_PROFILE) || new Profiles(env).names().includes(defaultProfile);
+}
+
+function ofToken(token: string, given: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+  const { url } = given;
+  const holder = given.token === undefined ? "ONAIR_TOKEN" : "--token";
+  if (!/^[\x21-\x7e]+$/.test(token))
+    mistakes.push("the access token has invalid characters: check that it was copied correctly");
+  const source = url === undefined && env["ONAIR_URL"] ? "ONAIR_URL" : "--url";
+  const address = readHttpUrl(url ?? (env["ONAIR_URL"] || "http://127.0.0.1:8080"), source, mistakes);
+  return {
+    url: address.replace(/\/+$/, ""),
+    credentials: { token },
+    advice: `${holder} must hold a valid access token.`,
+    option: url === undefined ? "" : ` --url ${url}`,
+  };
+}
+
+function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+  const profiles = new Profiles(env);
+  const name = profileNameOf(profile, env);
+  const found = isProfileName(name) ? profiles.find(name) : null;
+  const noTarget = { url: "", credentials: {}, advice: "", option: "" };
+  if (found === null) {
+    const isNamed = profile !== undefined || Boolean(env["ONAIR_PROFILE"]);
+    const names = profiles.names();
+    const meant = didYouMean(name, names) || (names.length > 0 ? ` There are: ${names.join(", ")}.` : "");
+    const none =
+      names.length > 0 ? `${noCredentials}, or name a profile: ${names.join(", ")}` : noCredentials;
+    mistakes.push(isNamed ? `there is no profile "${name}".${meant}` : none);
+    return noTarget;
+  }
+  // The secret of a profile is sent only to the platform that it belongs to.
+  if (url !== undefined && url.replace(/\/+$/, "") !== found.url)
+    mistakes.push(
+      `the profile "${name}" is for ${found.url}; to make another: onair login --url ${url} --profile NAME`,
+    );
+  const { url: platform, ...credentials } = found;
+  return {
+    url: platform,
+    credentials: {
+      ...credentials,
+      saveSession: (session) => void profiles.save(name, { ...found, session }),
+    },
+    advice: `Sign in again: onair login --url ${platform}${name === defaultProfile ? "" : ` --profile ${name}`}`,
+    option: profile === undefined ? "" : ` --profile ${profile}`,
+  };
+}
+
+/** Sends a request of the client by `request`, like all commands. */
+export async function throughRequest({ url, method, headers, body, signal }: Request): Promise<Response> {
+  const sent = body === null ? null : await new Response(body).arrayBuffer();
+  return request(url, { method, headers, signal, ...(sent && { body: sent }) });
+}
+
+/** Opens the public API for `work`. Throws errors of the API as described by `forPeople`. */
+export function withPublicApi<T>(target: PublicTarget, work: (api: Client) => Promise<T>): Promise<T> {
+  const { url, credentials } = target;
+  const waiting = (waitMs: number, status: number) =>
+    note(`${url} answered ${status}; trying again in ${Math.ceil(waitMs / 1000)} s`);
+  return explained(target, () => work(createClient({ ...credentials, url, fetch: throughRequest, waiting })));
+}
+
+/** Runs `work`. Throws errors of the API as described by `forPeople`. */
+export async function explained<T>(target: ErrorContext, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw forPeople(error, target);
+  }
+}
+
+type ErrorContext = Pick<PublicTarget, "url" | "advice">;
+
+/** Converts an error of the public API to one whose message says what to do; returns any other error unchanged. */
+export function forPeople(error: unknown, { url, advice }: ErrorContext): unknown {
+  if (error instanceof SyntaxError) return new Error(`${url} is not the public listener of an On Air server`);
+  if (!(error instanceof OnairError)) return error;
+  // The token endpoint answers this to a refresh token or secret that is no longer valid.
+  const isUnknown = error.code === "invalid_grant" || error.code === "invalid_client";
+  const said = publicRefusal(error, url, advice);
+  return new Error(isUnknown && error.status !== 401 ? `${said} ${advice}` : said);
+}

@@ -1,0 +1,135 @@
+import { type AwsVariables, awsVariables } from "../../operations/backups/destination.ts";
+import type { BackupConfig } from "../../operations/backups/open-backups.ts";
+import { type Certificate, CertificateError, readCertificate } from "../../operations/certificates.ts";
+import { type Environment, readSecret } from "../../server/settings/read-config.ts";
+import { variablesOf } from "../../server/settings/setting-names.ts";
+import { type DataLocation, locationOf } from "../../store/location.ts";
+import { type Given, valued } from "../arguments.ts";
+import { readSettings } from "../settings.ts";
+
+/** The target of a command: a running server, or data that it opens itself. */
+export interface Target {
+  readonly server: {
+    readonly url: URL;
+    readonly key: string;
+    /** The client certificate for a listener that requires one. */
+    readonly certificate: Pick<Certificate, "cert" | "key"> | null;
+  } | null;
+  /** The location of the data, used without a server. */
+  readonly location: DataLocation;
+  readonly allowPrivateWebhooks: boolean;
+  /** The setting for snapshots of livestreams, used without a server. */
+  readonly confirmAbovePercent: number;
+  /** The settings of backups, used without a server. */
+  readonly backups: BackupConfig;
+  readonly aws: AwsVariables;
+  /**
+   * The options for suggested commands that name the same target, with a leading space; "" when the environment names
+   * it.
+   */
+  readonly option: string;
+}
+
+export const targetOptions = valued("url", "data", "database", "config", "client-cert", "client-key");
+type GivenTarget = Given<typeof targetOptions>;
+
+export const targetHelp = `  --url URL      the admin listener of a running server, like http://127.0.0.1:8081 (ONAIR_URL); set
+                 the operator key in ONAIR_ADMIN_KEY, or name a file that holds it in
+                 ONAIR_ADMIN_KEY_FILE
+  --client-cert FILE, --client-key FILE
+                 for a listener with --admin-tls-client-ca: a certificate signed by that authority
+                 and its key, both PEM (ONAIR_CLIENT_CERT, ONAIR_CLIENT_KEY)
+  --data DIR     instead: the data directory of "onair serve" (ONAIR_DATA, unless ONAIR_URL is set;
+                 default: onair-data); refused while a server uses it
+  --database URL instead: the PostgreSQL database, without a password in the URL (ONAIR_DATABASE, or
+                 the file that ONAIR_DATABASE_FILE names)
+  --config FILE  instead: the data named by this settings file of "onair serve" (ONAIR_CONFIG)`;
+
+/** Options that name the location of data. */
+const placeNames = ["data", "database", "config"] as const;
+
+export type NamedData = Pick<GivenTarget, (typeof placeNames)[number]>;
+
+/** Whether an option names the location of data. */
+export const namesData = (given: NamedData): boolean => placeNames.some((name) => given[name] !== undefined);
+
+/** Reads the target of a command, and adds problems to `mistakes`. */
+export function readTarget(given: GivenTarget, env: Environment, mistakes: string[]): Target {
+  const named = placeNames.filter((name) => given[name] !== undefined);
+  const address = given.url ?? (named.length === 0 ? env["ONAIR_URL"] || undefined : undefined);
+  const source = given.url === undefined ? "ONAIR_URL" : "--url";
+  const url = address !== undefined && URL.canParse(address) ? new URL(address) : null;
+  const key = address === undefined ? undefined : adminKeyOf(env, mistakes);
+  if (address !== undefined) {
+    if (!url || !/^https?:$/.test(url.protocol))
+      mistakes.push(`${source} must be an http or https URL, like http://127.0.0.1:8081, not "${address}"`);
+    for (const name of named) mistakes.push(`--url and --${name} exclude each other`);
+    if (!key && mistakes.every((one) => !one.startsWith("ONAIR_ADMIN_KEY")))
+      mistakes.push(`${source} needs an operator key: set ONAIR_ADMIN_KEY`);
+  }
+  const certificate = address === undefined ? null : certificateOf(given, env, mistakes);
+  const config = readSettings(given, placeNames, dataVariables(env, address === undefined));
+  const option = ["url" as const, ...named].map((name) => (given[name] ? ` --${name} ${given[name]}` : ""));
+  return {
+    server: url && key ? { url, key, certificate } : null,
+    location: locationOf(config),
+    allowPrivateWebhooks: config.allowPrivateWebhooks,
+    confirmAbovePercent: config.confirmSnapshotAbove,
+    backups: config,
+    aws: awsVariables(env),
+    option: option.join(""),
+  };
+}
+
+/** Returns the location of the data for a command that never uses a server. */
+export function locationOfCommand(given: NamedData, env: Environment): DataLocation {
+  return locationOf(readSettings(given, placeNames, dataVariables(env, true)));
+}
+
+/** Returns the variables about data. With a server, its location is ignored. */
+function dataVariables(env: Environment, isHere: boolean): Environment {
+  if (!isHere) return variablesOf(env, "allowPrivateWebhooks");
+  const backups = ["keepBackups", "keepBackupsDays", "backupTo", "backupEndpoint", "backupRegion"] as const;
+  const data = [
+    "allowPrivateWebhooks",
+    "confirmSnapshotAbove",
+    "config",
+    "data",
+    "database",
+    "databaseDirect",
+  ] as const;
+  return variablesOf(env, ...data, ...backups, "backupRecipients");
+}
+
+/** Reads the client certificate for requests to a server; null when none is given. Adds problems to `mistakes`. */
+export function certificateOf(
+  given: Pick<GivenTarget, "client-cert" | "client-key">,
+  env: Environment,
+  mistakes: string[],
+): Certificate | null {
+  const named = (name: "client-cert" | "client-key", variable: string) => {
+    if (given[name] !== undefined) return { option: `--${name}`, path: given[name] };
+    return env[variable] ? { option: variable, path: env[variable] } : null;
+  };
+  const [cert, key] = [named("client-cert", "ONAIR_CLIENT_CERT"), named("client-key", "ONAIR_CLIENT_KEY")];
+  if (cert === null && key === null) return null;
+  try {
+    if (cert && key) return readCertificate({ cert, key, clientCa: null }, Date.now());
+    mistakes.push("--client-cert and --client-key must be given together");
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error;
+    mistakes.push(error.message);
+  }
+  return null;
+}
+
+/** Reads the operator key for requests to a server; undefined when there is none. Adds problems to `mistakes`. */
+function adminKeyOf(env: Environment, mistakes: string[]): string | undefined {
+  try {
+    return readSecret(env, "ONAIR_ADMIN_KEY");
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    mistakes.push(`ONAIR_ADMIN_KEY ${error.message}`);
+    return undefined;
+  }
+}

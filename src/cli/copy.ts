@@ -1,0 +1,144 @@
+import { AlreadyCopied, type CopyCounts, copiedNouns } from "../domain/copy.ts";
+import { copyData, reopenData } from "../operations/copy.ts";
+import { type Environment, readSecret } from "../server/settings/read-config.ts";
+import { readDatabaseUrl, shownLocation } from "../store/database-url.ts";
+import { type DataLocation, shownDataLocation } from "../store/location.ts";
+import { command, switches, valued } from "./arguments.ts";
+import { requireDatabase } from "./calls/require-data.ts";
+import { UsageError } from "./command.ts";
+import type { Output } from "./output/output.ts";
+import { counted, note, print, stopwatch, table } from "./output/print.ts";
+import { type Progress, showProgress } from "./output/progress.ts";
+
+const help = `Usage: onair copy --from SOURCE --to TARGET [options]
+
+Moves all data from a data directory to a PostgreSQL database, or back: users, applications with
+their secrets, tokens, subscriptions with their sequences, deliveries with their attempts (pending
+ones too), keys and settings. First stop all servers of the source. The target must be empty: a
+directory without a database, or a new database.
+
+  --from SOURCE  the source: a data directory, or postgres://user@host/database
+  --to TARGET    the target, likewise
+  --reopen       copy nothing; let servers use --from again after it was copied. Only if nothing
+                 uses the copy, because otherwise both would send the same deliveries
+  --json         print what was copied as JSON
+
+The URLs must not have a password. If a database needs one, set ONAIR_DATABASE to its whole URL, or
+put that into a file and its path into ONAIR_DATABASE_FILE.
+
+At the start, the source is marked as moved, so that no server uses or changes it; it keeps its
+data. To continue an interrupted copy, repeat the command. No server uses the target before the copy
+is complete: at the end, the rows of both sides are counted. Repeating a complete copy copies
+nothing, and says when it was completed. A damaged body of an event is not copied; the event is
+named.
+
+Exit code: 0 if everything is copied, 1 on failure, 2 for wrong usage, or a source or target that
+cannot be used.
+`;
+
+export const copy = command({
+  summary: "move all data from a data directory to PostgreSQL, or back",
+  help,
+  options: { ...valued("from", "to"), ...switches("reopen", "json") },
+  async run({ values, env, out, mistakes }) {
+    const from = readLocation("--from", values.from, env, mistakes);
+    if (from !== null && "directory" in from) requireDatabase(from.directory, "--from", mistakes);
+    if (values.reopen && values.to !== undefined) mistakes.push("--reopen excludes --to");
+    const to = values.reopen ? null : readLocation("--to", values.to, env, mistakes);
+    if (mistakes.length > 0 || from === null) throw new UsageError(mistakes.join("\n"));
+    if (to === null) await reopen(from);
+    else
+      await copyAll(from, to, out).catch((error) => {
+        if (error instanceof AlreadyCopied) return showCompleted(from, to, error.at, out);
+        throw error;
+      });
+  },
+});
+
+function readLocation(
+  option: string,
+  text: string | undefined,
+  env: Environment,
+  mistakes: string[],
+): DataLocation | null {
+  if (text === undefined || text === "") {
+    mistakes.push(
+      `${option} is missing: name a data directory, or a database like postgres://onair@host/onair`,
+    );
+    return null;
+  }
+  if (!/^[a-z]+:\/\//.test(text)) return { directory: text };
+  try {
+    const named = readDatabaseUrl(text);
+    if (named.password !== "") {
+      mistakes.push(
+        `${option} must be without a password, because other users of the machine can see it: remove it here, and set ONAIR_DATABASE to the whole URL, or ONAIR_DATABASE_FILE to a file with it`,
+      );
+      return null;
+    }
+    const secret = readSecret(env, "ONAIR_DATABASE");
+    const isSame = secret !== undefined && shownLocation(readDatabaseUrl(secret)) === shownLocation(named);
+    return { database: { url: isSame ? secret : text, direct: null, connections: 1 } };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    mistakes.push(`${option}, or ONAIR_DATABASE, ${error.message}`);
+    return null;
+  }
+}
+
+async function reopen(from: DataLocation): Promise<void> {
+  const wasMarked = await reopenData(from);
+  const location = shownDataLocation(from);
+  await print(wasMarked ? `${location} can be served again.` : `${location} was not marked as moved.`);
+}
+
+/** Reports that the copy was completed earlier. */
+function showCompleted(from: DataLocation, to: DataLocation, at: string, out: Output): Promise<void> {
+  const [source, target] = [shownDataLocation(from), shownDataLocation(to)];
+  return out.answer(
+    { from: source, to: target, copied: null, completed_at: at },
+    `The copy from ${source} to ${target} was completed at ${at}; nothing was copied now. To serve it: ${serving(to)}`,
+  );
+}
+
+/** Returns the command that serves the data. A password is not shown; it stays in its variable. */
+function serving(location: DataLocation): string {
+  if ("directory" in location) return `onair serve --data ${location.directory}`;
+  const { url } = location.database;
+  if (readDatabaseUrl(url).password !== "")
+    return "onair serve, with the same ONAIR_DATABASE or ONAIR_DATABASE_FILE";
+  return `onair serve --database "${url}"`;
+}
+
+const rowsOf = (counts: CopyCounts) => copiedNouns.reduce((sum, noun) => sum + counts[noun], 0);
+
+async function copyAll(from: DataLocation, to: DataLocation, out: Output): Promise<void> {
+  const took = stopwatch();
+  let display: { end(): void } | null = null;
+  const progress: Progress & { rows: number } = { bytes: 0, totalBytes: null, rows: 0 };
+  const { counts, damagedBodies } = await copyData(from, to, {
+    counted(counts, there) {
+      const [totalRows, rows] = [rowsOf(counts), rowsOf(there)];
+      display = showProgress(Object.assign(progress, { totalRows, rows }));
+    },
+    copied(rows) {
+      progress.rows += rows;
+    },
+  }).finally(() => display?.end());
+  const [source, target] = [shownDataLocation(from), shownDataLocation(to)];
+  const rows = Object.entries(counts).map(([noun, count]) => [noun, counted(count)]);
+  await out.answer(
+    { from: source, to: target, copied: counts, damaged_bodies: damagedBodies },
+    [
+      `Everything was copied from ${source} to ${target} ${took()}. To serve it: ${serving(to)}`,
+      "",
+      table(["NOUN", "COPIED"], rows),
+      "",
+      `${source} keeps its data, but no server can use it any more.`,
+    ].join("\n"),
+  );
+  if (damagedBodies.length > 0 && !out.json)
+    note(
+      `These events were copied without their body, which is damaged in ${source}: ${damagedBodies.join(", ")}. Their pending deliveries will fail; the platform can publish the events again under new ids.`,
+    );
+}

@@ -1,0 +1,438 @@
+import { sleep } from "../client/patience.ts";
+import { deliveryStatuses } from "../domain/deliveries.ts";
+import { isoTime } from "../domain/time.ts";
+import { escaped } from "../runtime/terminal.ts";
+import type { Environment } from "../server/settings/read-config.ts";
+import { command, type Given, readSince, switches, valued } from "./arguments.ts";
+import { type Fields, withAdminApi } from "./calls/admin-api.ts";
+import {
+  allDeliveries,
+  type DeliveriesApi,
+  type Delivery,
+  ownDeliveries,
+  type ReplayAnswer,
+} from "./calls/deliveries-api.ts";
+import { askingAgain, poll } from "./calls/polling.ts";
+import { Profiles } from "./calls/profiles.ts";
+import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./calls/public-api.ts";
+import { namesData, readTarget, type Target, targetOptions } from "./calls/target.ts";
+import { failed, ok, UsageError } from "./command.ts";
+import { eventNames } from "./event-names.ts";
+import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
+import type { Output } from "./output/output.ts";
+import { counted, note, print, recordLines, type Screen, table, tableWriter } from "./output/print.ts";
+import { showProgress } from "./output/progress.ts";
+import { untilEnded } from "./signals.ts";
+
+type Attempt = Delivery["attempts"][number];
+
+/** The outcome comes first, because a narrow terminal cuts the last columns. */
+const columns = ["ID", "STATUS", "LAST", "TYPE", "ATTEMPTS", "PUBLISHED"];
+
+/** The columns of a list of deliveries; for operators with the application. */
+export function deliveryColumns({ forOperator }: { readonly forOperator: boolean }): string[] {
+  return forOperator ? [...columns, "APPLICATION"] : columns;
+}
+
+function deliveryCells({ id, created_at, status, type, attempts, app_id }: Delivery): string[] {
+  const last = attempts.at(-1);
+  const cells = [id, status, last ? outcomeOf(last) : "-", type, String(attempts.length), created_at];
+  return app_id === undefined ? cells : [...cells, app_id];
+}
+
+/** Prints a delivery with its attempts, and the last request when it is known. */
+async function printDelivery(delivery: Delivery, out: Output): Promise<void> {
+  const { attempts, request, ...rest } = delivery;
+  const on = out.screen;
+  const parts = [recordLines(rest, on), attemptTable(attempts, on)];
+  if (request)
+    parts.push(recordLines(request.headers, on), escaped(request.body ?? "(the body is no longer kept)"));
+  await out.answer(delivery, parts.filter((part) => part !== "").join("\n\n"));
+}
+
+function attemptTable(attempts: readonly Attempt[], on: Screen): string {
+  if (attempts.length === 0) return "";
+  const rows = attempts.map((one) => [
+    one.at,
+    outcomeOf(one),
+    `${one.duration_ms} ms`,
+    one.error ?? "",
+    one.response.slice(0, longestAnswer),
+  ]);
+  // Not cut to the terminal, so that errors stay complete.
+  return table(["ATTEMPT", "OUTCOME", "TOOK", "ERROR", "ANSWER"], rows, { ...on, columns: null });
+}
+
+const longestAnswer = 80;
+
+const outcomeOf = ({ status, outcome }: Attempt) => (status === null ? outcome : String(status));
+
+/** Notes the outcome of the last attempt and the next step. */
+function noteOutcome({ status, attempts, next_attempt_at }: Delivery): void {
+  const last = attempts.at(-1);
+  const why = last?.error ? `: ${last.error}` : "";
+  if (status === "delivered") note("The delivery succeeded.");
+  else if (status === "pending" && next_attempt_at)
+    note(`The attempt failed${why} Next attempt: ${next_attempt_at}.`);
+  else note(`The delivery is ${status}${why}`);
+}
+
+const everyMs = 1_000;
+const pageSize = 100;
+/** Pages read in search of changes; the next poll catches up with more. */
+const mostPages = 10;
+
+interface FollowedList {
+  readonly query: Fields;
+  /** The number of existing deliveries to show first. */
+  readonly first: number;
+  readonly forOperator: boolean;
+  readonly out: Output;
+}
+
+/**
+ * Prints deliveries, oldest first, then each new or changed one until Ctrl-C. Changes are seen only while a delivery is
+ * among the newest hundred. Waits while the server cannot be reached.
+ */
+async function followDeliveries(api: DeliveriesApi, list: FollowedList): Promise<void> {
+  const { query, first, forOperator, out } = list;
+  const stop = untilEnded();
+  const tabulated = tableWriter(deliveryColumns({ forOperator }), out.screen);
+  const shown = new Shown();
+  const start = await api.page({ ...query, limit: Math.min(first, pageSize) });
+  let rows = shown.changes(start.data).changed;
+  // Deliveries that existed before and are not shown count as seen.
+  shown.changes((await api.page({ ...query, limit: pageSize })).data);
+  const unlessAway = askingAgain();
+  for (;;) {
+    for (const one of out.json ? rows : []) await print(JSON.stringify(one));
+    if (!out.json && rows.length > 0) await print(tabulated(rows.map(deliveryCells)));
+    await sleep(everyMs, stop);
+    if (stop.aborted) return;
+    rows = (await unlessAway(() => changesSince(api, query, shown))) ?? [];
+  }
+}
+
+/** Returns new and changed deliveries, oldest first. */
+async function changesSince(api: DeliveriesApi, query: Fields, shown: Shown): Promise<Delivery[]> {
+  const found: Delivery[] = [];
+  let cursor = "";
+  for (let pages = 0; pages < mostPages; pages++) {
+    const page = await api.page({ ...query, limit: pageSize, ...(cursor && { cursor }) });
+    const { changed, isAllNew } = shown.changes(page.data);
+    found.unshift(...changed);
+    ({ cursor } = page.pagination);
+    if (!isAllNew || !page.pagination.has_more) break;
+  }
+  return found;
+}
+
+const mostRemembered = 5_000;
+
+/** The last seen state of each delivery. */
+class Shown {
+  readonly #states = new Map<string, string>();
+
+  /** Returns the new and changed deliveries of a page, oldest first, and remembers them. */
+  changes(newestFirst: readonly Delivery[]): { readonly changed: Delivery[]; readonly isAllNew: boolean } {
+    const changed: Delivery[] = [];
+    let isAllNew = true;
+    for (const delivery of newestFirst) {
+      const { id, status, attempts } = delivery;
+      const state = `${status} ${attempts.length}`;
+      const known = this.#states.get(id);
+      if (known !== undefined) isAllNew = false;
+      if (known === state) continue;
+      this.#states.delete(id);
+      this.#states.set(id, state);
+      changed.unshift(delivery);
+    }
+    for (const oldest of this.#states.keys()) {
+      if (this.#states.size <= mostRemembered) break;
+      this.#states.delete(oldest);
+    }
+    return { changed, isAllNew };
+  }
+}
+
+interface RedeliveryOptions {
+  readonly api: DeliveriesApi;
+  readonly out: Output;
+  /** Whether to wait for the result. */
+  readonly wait: boolean;
+  /** The options that name the same server or directory, for suggested commands. */
+  readonly option: string;
+}
+
+/** Sends a delivery again. Returns whether it failed; false without `wait`. */
+export async function retry(id: string, { api, out, wait, option }: RedeliveryOptions): Promise<boolean> {
+  let delivery = await api.retry(id);
+  const before = delivery.attempts.length;
+  const isPending = () => delivery.status === "pending" && delivery.attempts.length <= before;
+  const unlessAway = askingAgain();
+  if (wait) {
+    if (before === 0)
+      note("It has no attempt yet, so it keeps its place behind earlier ones. Ctrl-C ends only the waiting.");
+    await poll(isPending, async () => {
+      delivery = (await unlessAway(() => api.show(id))) ?? delivery;
+    });
+  }
+  await printDelivery(delivery, out);
+  if (wait) noteOutcome(delivery);
+  else if (!out.json) note(`It is being sent again. To see the result: onair deliveries show ${id}${option}`);
+  return wait && delivery.status !== "delivered";
+}
+
+/** Creates or shows a replay and its progress. Returns whether it was canceled while waiting. */
+export async function replay(
+  asked: { readonly id: string } | { readonly range: Fields },
+  { api, out, wait, option }: RedeliveryOptions,
+): Promise<boolean> {
+  let current = "id" in asked ? await api.showReplay(asked.id) : await api.startReplay(asked.range);
+  if (wait && current.state === "running") {
+    note(
+      `The replay ${current.id} is running, and continues after Ctrl-C. It pauses while a failing endpoint has many pending deliveries.`,
+    );
+    const unlessAway = askingAgain();
+    const share = { nouns: "deliveries", share: 0 };
+    const progress = { bytes: 0, totalBytes: null, rows: 0, counted: share };
+    const display = showProgress(progress);
+    await poll(
+      () => current.state === "running",
+      async () => {
+        current = (await unlessAway(() => api.showReplay(current.id))) ?? current;
+        progress.rows = current.queued;
+        share.share = current.progress;
+      },
+    ).finally(() => display.end());
+  }
+  const { skipped, ...rest } = current;
+  const counts = { matched: current.matched, queued: current.queued, ...skipped };
+  const numbers = Object.entries(counts).map(([name, count]) => [name, counted(count)]);
+  await out.record(current, { ...rest, ...Object.fromEntries(numbers) });
+  if (!out.json && !current.dry_run) noteReplay(current, option);
+  return wait && current.state === "canceled";
+}
+
+function noteReplay({ id, app_id, state, queued }: ReplayAnswer, option: string): void {
+  const whose = app_id === undefined ? "" : ` --application ${app_id}`;
+  if (state === "running")
+    note(
+      `It is running. To see its progress: onair deliveries replay ${id}${option}; with --wait, to wait for its end.`,
+    );
+  else if (queued > 0)
+    note(
+      `The queued deliveries are sent one after another. To see them: onair deliveries list${whose} --status pending${option}`,
+    );
+}
+
+const help = `Usage: onair deliveries list [filters] [--follow] [options]
+       onair deliveries show <id>
+       onair deliveries retry <id> [--wait]
+       onair deliveries replay (--from TIME --to TIME | --since DURATION) [filters] [--wait]
+       onair deliveries replay <replay id> [--wait | --cancel]
+       onair deliveries release
+
+Shows the deliveries of events, and sends them again.
+
+  list           lists deliveries, newest first, with their last attempt
+  show           shows a delivery: its attempts, and the last request
+  retry          sends a delivery again now, with the same id
+  replay         sends a range of deliveries again; with the id of a replay: shows its progress, or
+                 cancels it
+  release        for operators: lets a server send that holds all deliveries, because its data was
+                 restored from a backup or it has --hold-deliveries. First make sure that no other
+                 server of the same data runs
+
+  --follow           for list: oldest first, then each new or changed delivery, until Ctrl-C; with
+                     --json one line for each
+  --subscription ID  of this subscription
+  --event ID         for list: of the event with this id, for all its subscriptions
+  --status STATUS    pending, delivered, failed, expired or canceled
+  --type TYPE        of this event type, like channel.followed
+  --after TIME, --before TIME
+                     for list: of events published in this range, like 2026-01-14T16:00:00Z
+  --from TIME, --to TIME
+                     for replay: likewise
+  --since DURATION   instead: of events published since then, like 90s, 30m, 1h or 2d ago
+  --dry-run          for replay: only count the deliveries
+  --wait             for retry: wait for the attempt; for replay: wait until all are queued
+  --cancel           for replay: cancel it
+${pagingHelp}
+  --json             print the answer as JSON
+
+With an operator key (ONAIR_ADMIN_KEY), a data directory (--data, ONAIR_DATA) or a database
+(--database, ONAIR_DATABASE), the command uses the admin API: the deliveries of all applications.
+Otherwise, with ONAIR_TOKEN or a profile of "onair login", it uses the public API: the deliveries of
+that application; --profile and --token always choose this. With none of these, it uses the data
+directory onair-data.
+
+  --application ID   for operators: of this application; required for replay
+  --url URL          the admin listener, or with a token the public listener (ONAIR_URL)
+  --data DIR         for operators: a data directory that no server uses. Nothing is sent before
+                     its server starts
+  --database URL     for operators: the same for data in PostgreSQL (ONAIR_DATABASE)
+  --config FILE      for operators: the data named by this settings file (ONAIR_CONFIG)
+  --client-cert FILE, --client-key FILE
+                     for operators: as for "onair apps"
+  --profile NAME, --token TOKEN
+                     as for "onair listen"
+
+Exit code: 0 on success, 1 on failure (with --wait: if the retry was not delivered, or the replay
+was canceled), 2 for wrong usage.
+`;
+
+const filters = valued("application", "subscription", "status", "type", "since");
+const options = {
+  ...targetOptions,
+  ...publicOptions,
+  ...pagingOptions,
+  ...filters,
+  ...switches("json", "follow", "dry-run", "wait", "cancel"),
+  ...valued("event", "after", "before", "from", "to"),
+};
+type Values = Given<typeof options>;
+
+const filterNames = Object.keys(filters) as (keyof typeof filters)[];
+const needs = "the id of the delivery";
+const actions = {
+  list: { options: [...filterNames, ...pagingNames, "event", "after", "before", "follow"] },
+  show: { needs },
+  retry: { needs, options: ["wait"] },
+  replay: { most: 1, options: [...filterNames, "from", "to", "dry-run", "wait", "cancel"] },
+  release: {},
+} as const;
+type Action = keyof typeof actions;
+
+export const deliveries = command({
+  summary: "show deliveries, and send them again",
+  help,
+  options,
+  choices: { status: deliveryStatuses },
+  actions,
+  values: { type: eventNames },
+  async run({ action, words: [id], values, env, out, mistakes, check }) {
+    const isOwn = usesPublicApi(values, env);
+    const after = readSince(values.since, mistakes);
+    mistakes.push(...misuse(action, id, values, isOwn));
+    const paging = readPaging(values, mistakes);
+    const perform = async (api: DeliveriesApi, option: string): Promise<number> => {
+      const again = { api, out, wait: values.wait ?? false, option };
+      if (action === "list") await list(api, paging, { ...values, ...(after && { after }) }, out, !isOwn);
+      else if (action === "show") await printDelivery(await api.show(id ?? ""), out);
+      else if (action === "retry") return (await retry(id ?? "", again)) ? failed : ok;
+      else return (await replay(await asked(api, id, values, after), again)) ? failed : ok;
+      return ok;
+    };
+    if (isOwn && action === "release") mistakes.push("release is for operators: set ONAIR_ADMIN_KEY");
+    if (isOwn) {
+      const target = readPublicTarget(values, env, mistakes);
+      check();
+      return withPublicApi(target, (api) => perform(ownDeliveries(api), target.option));
+    }
+    const target = readTarget(values, env, mistakes);
+    if (mistakes.some((one) => one.includes("ONAIR_ADMIN_KEY"))) mistakes.push(withoutKey(env));
+    if ((values.wait || values.follow) && !target.server)
+      mistakes.push(`--${values.wait ? "wait" : "follow"} needs a running server: name it with --url`);
+    check();
+    if (action === "release") return release(target, out);
+    return withAdminApi(target, (api) => perform(allDeliveries(api), target.option)).catch((error) => {
+      const isNameless = !namesData(values);
+      throw error instanceof UsageError && isNameless
+        ? new UsageError(`${error.message}\n${withoutKey(env)}`)
+        : error;
+    });
+  },
+});
+
+/** Says how to see the deliveries of the caller's own application. */
+function withoutKey(env: Environment): string {
+  const [name] = new Profiles(env).names();
+  if (name === undefined)
+    return 'To see only those of your own application, no operator key is needed: sign in with "onair login --url URL"';
+  return `To see only those of your own application, no operator key is needed: --profile ${name}`;
+}
+
+function misuse(action: Action, id: string | undefined, values: Values, isOwn: boolean): string[] {
+  const mistakes: string[] = [];
+  const { application, after, before, from, to, since, cancel, wait, follow, cursor, all } = values;
+  if (isOwn && application)
+    mistakes.push(
+      "--application is for operators: with a profile or token, all deliveries are of that application",
+    );
+  if (since && (after || before || from || to))
+    mistakes.push("--since excludes --after, --before, --from and --to");
+  if (follow && (before || cursor || all))
+    mistakes.push("--follow excludes --before, --cursor and --all, because it shows new deliveries");
+  if (action === "replay" && id === undefined) {
+    if (cancel) mistakes.push("--cancel needs the id of a replay");
+    const hasRange = since || (from && to);
+    if (isOwn && !hasRange) mistakes.push("--from and --to, or --since, are needed");
+    if (!isOwn && !(application && hasRange))
+      mistakes.push("--application is needed, and --from and --to, or --since");
+  }
+  if (action === "replay" && id !== undefined && (application || from || to || since))
+    mistakes.push("the id of a replay excludes --application, --from, --to and --since");
+  if (cancel && wait) mistakes.push("--cancel and --wait exclude each other");
+  return mistakes;
+}
+
+/** Releases held deliveries. */
+async function release(target: Target, out: Output): Promise<number> {
+  const path = "/admin/v1/deliveries/hold";
+  await withAdminApi(target, async (api) => {
+    const { held_since } = await api.get<{ held_since: string | null }>(path);
+    if (held_since !== null) await api.send({ method: "DELETE", path });
+    await out.answer(
+      { held_since },
+      held_since === null
+        ? "No deliveries were held."
+        : `The deliveries held since ${held_since} are now sent.`,
+    );
+  });
+  return ok;
+}
+
+const filtersOf = ({ application, subscription, status, type }: Values) => {
+  return { application_id: application, subscription_id: subscription, status, type };
+};
+
+async function list(
+  api: DeliveriesApi,
+  paging: Paging,
+  values: Values,
+  out: Output,
+  forOperator: boolean,
+): Promise<void> {
+  const { after, before, follow = false } = values;
+  const query = { ...filtersOf(values), event_id: values.event, after, before };
+  if (follow) return followDeliveries(api, { query, first: paging.limit, forOperator, out });
+  const isFiltered = Object.values(query).some((value) => value);
+  await out.list(
+    pagesOf(paging, (page) => api.page({ ...query, ...page })),
+    {
+      columns: deliveryColumns({ forOperator }),
+      cells: deliveryCells,
+      empty: `${isFiltered ? "There are no such deliveries." : "There are no deliveries."}${hintAt(values)}`,
+    },
+  );
+}
+
+/** Returns a hint for filters that often mean something else; "" for others. */
+function hintAt({ event = "", status }: Values): string {
+  // After a failed attempt people ask for failed deliveries, but those that are attempted again are pending.
+  if (status === "failed")
+    return " A delivery that will be attempted again is pending: see --status pending.";
+  return /^[a-z0-9_]+(\.[a-z0-9_]+)+$/.test(event)
+    ? ` --event expects the id of an event; for an event type, use --type ${event}.`
+    : "";
+}
+
+/** Returns the replay to start or to show. Cancels it when requested. */
+async function asked(api: DeliveriesApi, id: string | undefined, values: Values, since: string | undefined) {
+  const { from = since, "dry-run": dry_run = false, cancel } = values;
+  const to = values.to ?? (since && isoTime(Date.now()));
+  if (id === undefined) return { range: { ...filtersOf(values), from, to, dry_run } };
+  if (cancel) await api.cancelReplay(id);
+  return { id };
+}

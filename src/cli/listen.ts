@@ -1,0 +1,171 @@
+import type { KeyObject } from "node:crypto";
+import { followStream, type Streamed } from "../client/event-stream.ts";
+import type { NoticeEvent } from "../client/events.ts";
+import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../delivery/signature.ts";
+import { verdictReasons } from "../dev/receiver.ts";
+import { summaryOf } from "../dev/summary.ts";
+import { endpointNotices } from "../domain/notices.ts";
+import { jsonObject } from "../domain/validation/json.ts";
+import { clockTime, printable, type Terminal, terminalOn } from "../runtime/terminal.ts";
+import { command, readForward, switches, valued } from "./arguments.ts";
+import { type Forwarded, forward, type ReceivedDelivery } from "./calls/forward.ts";
+import { forPeople, publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
+import { describeError } from "./calls/refusal.ts";
+import { print } from "./output/print.ts";
+import { untilEnded } from "./signals.ts";
+
+const help = `Usage: onair listen [options]
+
+Receives the events of an application over its event stream, on any machine. It verifies the
+platform's signature of each event and prints the event. With --forward, it also sends each event to
+a local program as a webhook, one after another, and prints the answer. After an interruption it
+continues where it stopped. The application needs the delivery "stream" or "both".
+
+${publicHelp}
+  --forward URL  the local program, like localhost:3000/webhook
+  --secret SECRET
+                 whsec_…, which signs the forwarded webhooks (ONAIR_WEBHOOK_SECRET; default: a new
+                 secret for this run, which is shown). The application's own secret is not used
+  --from ID      start after this id of the stream (default: start now)
+  --json         print each event as one line of JSON
+
+Stop it with Ctrl-C. Exit code: 0 when stopped, 1 when the server refused, 2 for wrong usage.
+`;
+
+/** Hints after the first answer 401, without and with `--secret`. */
+const unknownSecretHint =
+  "It probably verifies with another secret. Give it the one shown above, or pass its own as --secret.";
+const wrongSecretHint = "It probably verifies with another secret than --secret.";
+
+export const listen = command({
+  summary: "receive events over the stream; print and forward them",
+  help,
+  options: { ...publicOptions, ...valued("forward", "secret", "from"), ...switches("json") },
+  async run({ values, env, out: { json }, mistakes, check }) {
+    const { forward: to, from, secret: given = env["ONAIR_WEBHOOK_SECRET"] } = values;
+    const target = readPublicTarget(values, env, mistakes);
+    const forwardUrl = to === undefined ? null : readForward(to, mistakes);
+    if (given !== undefined && !isWebhookSecret(given))
+      mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
+    if (from !== undefined && !/^[\x21-\x7e]{1,200}$/.test(from))
+      mistakes.push("--from must be an id of the stream");
+    check();
+    const { url } = target;
+    const secret = given ?? newWebhookSecret();
+    const signal = untilEnded();
+    let isToldAboutSecret = false;
+    // With JSON on standard output, notices go to standard error.
+    const terminal = terminalOn(json ? process.stderr : process.stdout, env);
+    if (forwardUrl && given === undefined) {
+      terminal.print(`Forwarding to ${forwardUrl}, signed with ${secret} (made for this run)\n`);
+    }
+    const follow = {
+      from,
+      signal,
+      connected: () => terminal.line(terminal.style("dim", `Listening to ${url}. Stop with Ctrl-C.`)),
+      interrupted(reason: unknown, retryMs: number) {
+        const sentence = printable(describeError(forPeople(reason, target)));
+        terminal.line(terminal.style("yellow", `${sentence}; trying again in ${retryMs / 1000} s`));
+      },
+    };
+    const listening = withPublicApi(target, async (api) => {
+      // The public key verifies signatures without the application's secret.
+      const { data } = await api.get("/public/v1/public-key", { signal });
+      const publicKey = readPublicKey(data.public_key);
+      for await (const streamed of followStream(api, follow)) {
+        const received = read(streamed, publicKey);
+        if (!json) printReceived(terminal, streamed, received);
+        const isSent = received.kind === "delivery" && forwardUrl !== null;
+        const forwarded = isSent
+          ? await forward(received.delivery, { url: forwardUrl, secret, signal })
+          : null;
+        if (json) await print(JSON.stringify(asJson(streamed, received, forwarded)));
+        else if (forwarded) {
+          printForwarded(terminal, forwarded);
+          if (forwarded.status === 401 && !isToldAboutSecret) {
+            isToldAboutSecret = true;
+            terminal.line(`           ${given === undefined ? unknownSecretHint : wrongSecretHint}`);
+          }
+        }
+      }
+    });
+    await listening.catch((error) => {
+      if (!signal.aborted) throw error;
+    });
+  },
+});
+
+/** A message of the stream by its kind. */
+type Received =
+  | { readonly kind: "delivery"; readonly delivery: ReceivedDelivery }
+  | { readonly kind: "gap"; readonly from: string; readonly to: string }
+  | { readonly kind: "unverified"; readonly reason: string };
+
+function read({ type, data }: Streamed, publicKey: KeyObject): Received {
+  const value: StreamedData | null = jsonObject(data);
+  if (!value) return { kind: "unverified", reason: "not an event of On Air" };
+  if (type === "gap") return { kind: "gap", from: value.from ?? "", to: value.to ?? "" };
+  const { headers = {}, body = "" } = value;
+  const verdict = verify({
+    id: headers["webhook-id"],
+    timestamp: headers["webhook-timestamp"],
+    signature: headers["webhook-signature"],
+    body,
+    publicKey,
+    now: Date.now(),
+  });
+  return verdict === "ok"
+    ? { kind: "delivery", delivery: { headers, body } }
+    : { kind: "unverified", reason: verdictReasons[verdict] };
+}
+
+/** The data of a message of the stream. */
+interface StreamedData {
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+function printReceived({ style, line }: Terminal, { type }: Streamed, received: Received): void {
+  const time = style("dim", clockTime(Date.now()));
+  if (received.kind === "gap") {
+    const { from, to } = received;
+    line(`${time} ${style("yellow", "gap")} events published from ${from} to ${to} are no longer kept`);
+  } else if (received.kind === "unverified") {
+    line(`${time} ${style("red", "refused ")} ${printable(type)}: ${received.reason}`);
+  } else {
+    const { headers, body } = received.delivery;
+    const { broadcaster, text } = summaryOf(body);
+    const said = text ? `${broadcaster}: ${text}` : (noticeIn(body) ?? body);
+    // A notice belongs to no subscription.
+    const sequence = headers["onair-sequence"];
+    const about = style("dim", `${sequence === undefined ? "" : `#${sequence} `}${headers["webhook-id"]}`);
+    line(
+      `${time} ${style("green", "verified")} ${style("cyan", printable(type))} ${about} ${printable(said)}`,
+    );
+  }
+}
+
+/** Returns the sentences of a notice; null for an event. */
+function noticeIn(body: string): string | null {
+  const { type, data } = (jsonObject(body) ?? {}) as Partial<NoticeEvent>;
+  return endpointNotices.some((one) => one === type) && data ? `${data.summary} ${data.advice ?? ""}` : null;
+}
+
+function printForwarded({ style, line }: Terminal, { status, durationMs, answer }: Forwarded): void {
+  const isGood = status !== null && status >= 200 && status < 300;
+  const text = printable(answer).trim();
+  const result = style(isGood ? "green" : "red", status === null ? "failed" : String(status));
+  line(`         → ${result} in ${durationMs} ms${text ? `: ${text}` : ""}`);
+}
+
+function asJson({ type, id }: Streamed, received: Received, forwarded: Forwarded | null): object {
+  if (received.kind === "gap") return { type, id, from: received.from, to: received.to };
+  if (received.kind === "unverified") return { type, id, verified: false, reason: received.reason };
+  const { headers, body } = received.delivery;
+  const sent = forwarded && {
+    forwarded: { status: forwarded.status, duration_ms: forwarded.durationMs, answer: forwarded.answer },
+  };
+  return { type, id, verified: true, headers, body: JSON.parse(body), ...sent };
+}

@@ -1,0 +1,237 @@
+import { createInterface } from "node:readline/promises";
+import { requestToken, type Session } from "../client/tokens.ts";
+import { scopes } from "../domain/tokens.ts";
+import { isLoopback } from "../operations/doctor/server.ts";
+import { smallFile } from "../runtime/small-file.ts";
+import { didYouMean } from "../server/settings/command-line.ts";
+import { command, readHttpUrl, readNumber, repeatable, switches, valued } from "./arguments.ts";
+import { redirectUriOf, signInByBrowser } from "./browser-login.ts";
+import { request } from "./calls/http.ts";
+import { defaultProfile, isProfileName, type Profile, Profiles, profileNameOf } from "./calls/profiles.ts";
+import { explained, throughRequest } from "./calls/public-api.ts";
+import { describeError } from "./calls/refusal.ts";
+import { stoppedByUser, UsageError } from "./command.ts";
+import { note, print } from "./output/print.ts";
+
+const longestSecretBytes = 4096;
+
+/** Reads a secret from a file or a pipe, or from standard input for "-". Throws a `UsageError`. */
+async function secretIn(file: string): Promise<string> {
+  const secret = (file === "-" ? await Bun.stdin.text() : contentOf(file)).trim();
+  if (/^[\x21-\x7e]+$/.test(secret)) return secret;
+  throw new UsageError(
+    `${file === "-" ? "Standard input" : file} must hold the client secret and nothing else`,
+  );
+}
+
+function contentOf(file: string): string {
+  try {
+    return smallFile(file, longestSecretBytes);
+  } catch (error) {
+    throw new UsageError(`${file} ${(error as TypeError).message}`);
+  }
+}
+
+/** Prompts for a line on the terminal. Ctrl-C and Ctrl-D end the process. Throws a `UsageError` for an empty line. */
+async function askFor(what: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Without a SIGINT listener, Ctrl-C closes the interface.
+  terminal.once("close", stop);
+  try {
+    return given(what, await terminal.question(`${what}: `));
+  } finally {
+    terminal.off("close", stop);
+    terminal.close();
+  }
+}
+
+function given(what: string, typed: string): string {
+  const text = typed.trim();
+  if (text === "") throw new UsageError(`${what}: nothing was typed`);
+  return text;
+}
+
+function stop(): never {
+  process.stderr.write("\n");
+  process.exit(stoppedByUser);
+}
+
+/** Prompts for a secret without showing it. Otherwise like `askFor`. */
+async function askForSecret(what: string): Promise<string> {
+  const { stdin, stderr } = process;
+  // Set before the prompt appears, so that text pasted at once is not shown.
+  stdin.setRawMode(true);
+  stderr.write(`${what} (not shown): `);
+  stdin.resume();
+  stdin.setEncoding("utf8");
+  try {
+    const typed = await new Promise<string>((resolve) => {
+      let secret = "";
+      stdin.on("data", (typed: string) => {
+        for (const key of typed) {
+          if (key === "\r" || key === "\n" || key === "\u0004") return resolve(secret);
+          if (key === "\u0003") {
+            stdin.setRawMode(false);
+            stop();
+          }
+          secret = key === "\u007f" || key === "\b" ? secret.slice(0, -1) : secret + key;
+        }
+      });
+    });
+    return given(what, typed);
+  } finally {
+    stdin.removeAllListeners("data");
+    stdin.setRawMode(false);
+    stdin.pause();
+    stderr.write("\n");
+  }
+}
+
+const loginHelp = `Usage: onair login --url URL [--client-id ID] [--secret-file FILE] [options]
+       onair login --url URL --browser [--client-id ID] [--port N] [options]
+
+Stores credentials for a platform as a profile, for "app", "subscriptions", "deliveries", "test" and
+"listen": the client id and secret of an application, or with --browser the tokens of a user who
+signs in to it. The commands fetch and renew tokens when they need them.
+
+  --url URL      the public listener of the platform, like https://api.example.com
+  --client-id ID the application (default: prompt for it)
+  --secret-file FILE
+                 a file with its client secret; "-" reads standard input (default: prompt for the
+                 secret without showing it)
+  --browser      sign in as a user of the application, with a browser on this machine. A public
+                 client must have the redirect URI ${redirectUriOf(0)}; a client with
+                 a secret must have one with a port, and needs --port and --secret-file
+  --port N       the port of the redirect URI (default: any)
+  --scope SCOPE  a scope of the tokens; may be repeated (default: all scopes)
+  --profile NAME the name of the profile (ONAIR_PROFILE, default: "${defaultProfile}")
+  --json         print the profile and its file as JSON
+
+Profiles are files in ~/.config/onair/profiles (or below XDG_CONFIG_HOME) that only you can read.
+"onair logout" removes a profile. Exit code: 0 on success, 1 if the platform refused, 2 for wrong
+usage.
+`;
+
+export const login = command({
+  summary: "sign in to a platform, and store the credentials as a profile",
+  help: loginHelp,
+  options: {
+    ...valued("url", "client-id", "secret-file", "port", "profile"),
+    ...switches("browser", "json"),
+    ...repeatable("scope"),
+  },
+  values: { scope: scopes },
+  async run({ values, env, out, mistakes, check }) {
+    const { browser = false, scope: scopes, "secret-file": file } = values;
+    if (values.url === undefined) mistakes.push("--url is missing: the public listener of the platform");
+    const url = readHttpUrl(values.url ?? "http://missing", "--url", mistakes).replace(/\/+$/, "");
+    const name = profileNameOf(values.profile, env);
+    if (!isProfileName(name))
+      mistakes.push(`"${name}" cannot be the name of a profile: use letters, digits, ".", "_" and "-"`);
+    if (values.port !== undefined && !browser) mistakes.push("--port needs --browser");
+    const port = readNumber("port", values.port, mistakes) ?? 0;
+    const canAsk = process.stdin.isTTY === true;
+    if (values["client-id"] === undefined && !canAsk) mistakes.push(`--client-id is missing, ${unasked}`);
+    if (file === undefined && !browser && !canAsk)
+      mistakes.push(`--secret-file is missing ("-" reads standard input), ${unasked}`);
+    check();
+    const { protocol, hostname } = new URL(url);
+    if (protocol === "http:" && !isLoopback(hostname))
+      note(
+        `${url} is not encrypted: others on the network can read the secret. Use https if the platform has it.`,
+      );
+    const clientId = values["client-id"] ?? (await askFor("Client id"));
+    const asked = browser ? undefined : () => askForSecret("Client secret");
+    const clientSecret = file === undefined ? await asked?.() : await secretIn(file);
+    const target = { url, advice: "Check the client id and the secret." };
+    const session = await explained(target, () => {
+      const wanted = { url, clientId, clientSecret, scopes };
+      return browser ? signInByBrowser({ ...wanted, port }, env) : appToken(wanted);
+    });
+    const profile: Profile = {
+      url,
+      clientId,
+      ...(clientSecret !== undefined && { clientSecret }),
+      ...(scopes && { scopes }),
+      session,
+    };
+    const kept = new Profiles(env).save(name, profile);
+    await out.answer(
+      { profile: name, url, client_id: clientId, file: kept },
+      `Signed in to ${url} as ${clientId}. The profile "${name}" is stored in ${kept}`,
+    );
+  },
+});
+
+const unasked = "and there is no terminal to prompt for it";
+
+interface Application {
+  readonly url: string;
+  readonly clientId: string;
+  readonly clientSecret: string | undefined;
+  readonly scopes: readonly string[] | undefined;
+}
+
+function appToken({ url, clientId, clientSecret = "", scopes }: Application): Promise<Session> {
+  const form = new URLSearchParams({
+    grant_type: "client_credentials",
+    client_id: clientId,
+    client_secret: clientSecret,
+    ...(scopes && { scope: scopes.join(" ") }),
+  });
+  return requestToken(url, form, throughRequest);
+}
+
+const logoutHelp = `Usage: onair logout [--profile NAME | --all]
+
+Removes a profile of "onair login", and revokes its tokens at the platform.
+
+  --profile NAME the profile (ONAIR_PROFILE, default: "${defaultProfile}")
+  --all          all profiles
+
+Exit code: 0 on success, 2 for wrong usage.
+`;
+
+export const logout = command({
+  summary: "remove a profile and revoke its tokens",
+  help: logoutHelp,
+  options: { ...valued("profile"), ...switches("all") },
+  async run({ values, env, mistakes, check }) {
+    const { profile, all = false } = values;
+    if (all && profile !== undefined) mistakes.push("--all and --profile exclude each other");
+    const profiles = new Profiles(env);
+    const known = profiles.names();
+    const name = profileNameOf(profile, env);
+    if (!all && !known.includes(name))
+      mistakes.push(`there is no profile "${name}".${didYouMean(name, known)}`);
+    check();
+    for (const one of all ? known : [name]) {
+      const problem = await revokeTokens(profiles, one);
+      profiles.remove(one);
+      await print(`The profile "${one}" is removed.`);
+      if (problem !== null)
+        note(`Its tokens could not be revoked, and stay valid until they expire: ${problem}`);
+    }
+    if (all && known.length === 0) note("There are no profiles.");
+  },
+});
+
+/** Revokes the tokens of a profile at the platform. Returns the reason of a failure, or null. */
+async function revokeTokens(profiles: Profiles, name: string): Promise<string | null> {
+  try {
+    const profile = profiles.find(name);
+    return profile?.session ? await revoke(profile) : null;
+  } catch (error) {
+    return describeError(error);
+  }
+}
+
+async function revoke({ url, clientId, clientSecret, session }: Profile): Promise<string | null> {
+  const body = new URLSearchParams({
+    token: session?.refreshToken ?? session?.accessToken ?? "",
+    client_id: clientId,
+    ...(clientSecret !== undefined && { client_secret: clientSecret }),
+  });
+  const { ok, status } = await request(`${url}/oauth/revoke`, { method: "POST", body });
+  return ok ? null : `${url} answered ${status}`;
+}

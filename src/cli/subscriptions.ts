@@ -1,0 +1,181 @@
+import type { AnswerOf, Client } from "../client/create-client.ts";
+import { OnairError } from "../client/errors.ts";
+import { didYouMean } from "../server/settings/command-line.ts";
+import { command, readNumber, switches, valued } from "./arguments.ts";
+import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
+import { failed, ok, UsageError } from "./command.ts";
+import { eventNames } from "./event-names.ts";
+import type { Output } from "./output/output.ts";
+import { countOf, note, print } from "./output/print.ts";
+
+/** An event type with a version. */
+interface TypeVersion {
+  readonly name: string;
+  readonly version: number;
+}
+
+/**
+ * Returns these event types with the requested version, by default the newest of each. Throws a `UsageError` for a type
+ * that the platform does not know.
+ */
+export async function knownTypes(
+  api: Client,
+  names: readonly string[],
+  version: number | undefined,
+): Promise<TypeVersion[]> {
+  const { data } = await api.get("/public/v1/events/types");
+  return names.map((name) => {
+    const versions = data.filter((type) => type.name === name).map((type) => type.version);
+    if (versions.length > 0) return { name, version: version ?? Math.max(...versions) };
+    const meant = didYouMean(name, [...new Set(data.map((type) => type.name))]);
+    throw new UsageError(
+      `There is no event type ${name}.${meant} "onair events types" lists the built-in ones.`,
+    );
+  });
+}
+
+const help = `Usage: onair subscriptions list
+       onair subscriptions show <id>
+       onair subscriptions create <event type> … [--broadcaster USER] [--version N]
+       onair subscriptions delete <id> …
+
+Manages the event subscriptions of your application.
+
+  list               lists all subscriptions
+  show               shows a subscription: its state, its pending deliveries, and its last success
+                     and failure
+  create             subscribes to events of a channel; a subscription that exists is returned
+  delete             deletes subscriptions; their pending deliveries are not sent any more
+
+  --broadcaster USER for create: the channel's owner, by username or user id; with a user's token,
+                     that user
+  --version N        for create (default: the newest of each type)
+${publicHelp}
+  --json             print the answer as JSON
+
+Exit code: 0 on success, 1 on failure, 2 for wrong usage.
+`;
+
+const options = { ...publicOptions, ...switches("json"), ...valued("broadcaster", "version") };
+const path = "/public/v1/events/subscriptions";
+/** The maximum number of ids in one request. */
+const mostDeleted = 50;
+
+const needs = "the id of the subscription";
+
+export const subscriptions = command({
+  summary: "list, create and delete the event subscriptions of your application",
+  help,
+  options,
+  actions: {
+    list: {},
+    show: { needs },
+    create: {
+      needs: "the event type",
+      most: Number.POSITIVE_INFINITY,
+      candidates: eventNames,
+      options: ["broadcaster", "version"],
+    },
+    delete: { needs, most: Number.POSITIVE_INFINITY },
+  },
+  async run({ action, words, values, env, out, mistakes, check }) {
+    const version = readNumber("version", values.version, mistakes, 1);
+    const target = readPublicTarget(values, env, mistakes);
+    check();
+    return withPublicApi(target, async (api) => {
+      if (action === "list") await list(api, out);
+      else if (action === "show") await show(api, words[0] ?? "", out);
+      else if (action === "create")
+        return (await create(api, words, { broadcaster: values.broadcaster, number: version, out }))
+          ? ok
+          : failed;
+      else return (await remove(api, words, out)) ? ok : failed;
+      return ok;
+    });
+  },
+});
+
+async function list(api: Client, out: Output): Promise<void> {
+  const { data } = await api.get(path);
+  const rows = data.map(({ id, event, version, broadcaster_user_id, created_at }) => [
+    id,
+    String(broadcaster_user_id ?? "-"),
+    event,
+    String(version),
+    created_at,
+  ]);
+  const columns = ["ID", "BROADCASTER", "EVENT", "VERSION", "CREATED"];
+  await out.table({ data }, { columns, rows, empty: "There are no subscriptions." });
+}
+
+async function show(api: Client, id: string, out: Output): Promise<void> {
+  const { data } = await api.get(`${path}/{id}`, { params: { path: { id } } });
+  const { last_failure, ...rest } = data;
+  const failure = last_failure && `${last_failure.at}: ${last_failure.error ?? last_failure.status}`;
+  await out.record(data, { ...rest, last_failure: failure });
+}
+
+type Item = AnswerOf<typeof path, "post">["data"][number];
+
+/** Subscribes, and prints a line for each event type. Returns whether all subscriptions exist. */
+async function create(
+  api: Client,
+  names: readonly string[],
+  {
+    broadcaster,
+    number,
+    out,
+  }: {
+    readonly broadcaster: string | undefined;
+    readonly number: number | undefined;
+    readonly out: Output;
+  },
+): Promise<boolean> {
+  const events = await knownTypes(api, names, number);
+  const id = broadcaster === undefined ? undefined : await broadcasterId(api, broadcaster);
+  const body = { events, ...(id !== undefined && { broadcaster_user_id: id }) };
+  const items = await subscribed(api, body);
+  if (out.json) await print(JSON.stringify({ data: items }));
+  for (const item of out.json ? [] : items) {
+    if ("subscription_id" in item) await print(`${item.subscription_id}  ${item.name}`);
+    else note(`${item.name}: ${item.error.replace("broadcaster_user_id", "--broadcaster")}`);
+  }
+  return items.every((item) => "subscription_id" in item);
+}
+
+async function broadcasterId(api: Client, user: string): Promise<number> {
+  if (/^[0-9]{1,16}$/.test(user)) return Number(user);
+  const { user: found } = await api.get("/public/v1/users/{username}", {
+    params: { path: { username: user } },
+  });
+  return found.id;
+}
+
+/** Subscribes, and returns the result for each event type, even if all are refused. */
+async function subscribed(
+  api: Client,
+  body: { readonly events: { name: string; version: number }[]; readonly broadcaster_user_id?: number },
+): Promise<readonly Item[]> {
+  try {
+    return (await api.post(path, { body })).data;
+  } catch (error) {
+    if (!(error instanceof OnairError) || error.code !== "subscription_failed") throw error;
+    return (error.details.body as { readonly data: readonly Item[] }).data;
+  }
+}
+
+/**
+ * Deletes the subscriptions that exist, and returns whether all did. The API ignores unknown ids, so mistyped ones are
+ * found by listing the subscriptions first.
+ */
+async function remove(api: Client, words: readonly string[], out: Output): Promise<boolean> {
+  const named = [...new Set(words)];
+  const known = new Set((await api.get(path)).data.map(({ id }) => id));
+  const ids = named.filter((id) => known.has(id));
+  for (const id of named) if (!known.has(id)) note(`There is no subscription ${id}`);
+  for (let i = 0; i < ids.length; i += mostDeleted) {
+    await api.delete(path, { params: { query: { id: ids.slice(i, i + mostDeleted) } } });
+  }
+  await out.answer({ deleted: ids }, `${countOf(ids.length, "subscription")} deleted`);
+  return ids.length === named.length;
+}

@@ -1,0 +1,186 @@
+import { receives, recipientOf } from "../domain/applications.ts";
+import { minute, second } from "../domain/time.ts";
+import { MemoryCapacity } from "./capacity.ts";
+import { type Counts, DeliveryCounter } from "./counts.ts";
+import { createDeliveryWorker } from "./deliver.ts";
+import type { DispatcherOptions } from "./dispatcher-context.ts";
+import { type EndpointQueue, EndpointQueues } from "./endpoint.ts";
+import { createDeliveryIntake, type Reservation } from "./intake.ts";
+import { createOwnEndpoints, type EndpointRequests } from "./own-endpoints.ts";
+import { type Priority, Scheduler } from "./queue.ts";
+import { createRecorder } from "./record.ts";
+
+export interface Dispatcher extends EndpointRequests {
+  /** Delivers until the signal is aborted. Resolves when no attempt is in progress and results are recorded. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Reserves memory for deliveries that are about to be published. */
+  reserve(): Reservation;
+  /** Continues after `isHeld` has become false. */
+  resume(): void;
+  /** Whether sending to an application is suspended: its endpoint is disabled, paused, or its circuit is open. */
+  isHeldUp(applicationId: string): boolean;
+  readonly stats: DispatcherStats;
+}
+
+/** The current load of the dispatcher, and its counters since the start. */
+export interface DispatcherStats {
+  readonly inFlight: number;
+  /** Deliveries in memory whose attempt has not begun. */
+  readonly queued: number;
+  /** Results that are not on disk yet. */
+  readonly unrecorded: number;
+  /** Endpoints that are disabled, paused, or have an open circuit. */
+  readonly heldUp: number;
+  /** Endpoint queues that are scheduled, or whose state or deliveries are being read from the store. */
+  readonly waiting: number;
+  readonly counts: Counts;
+}
+
+/** Backpressure: no attempt begins while this many results are not on disk, because the disk is full or slow. */
+const maxUnrecorded = 4_096;
+/** The share of connections for deliveries of a priority and all less urgent ones. The rest is for more urgent ones. */
+const connectionPart: Readonly<Record<Priority, number>> = { new: 1, bulk: 7 / 8, backlog: 1 / 2 };
+const lookUpAgainAfterMs = second;
+/** A smaller difference between the clocks is an adjustment (slew), or a busy machine. */
+const leastClockJumpMs = minute;
+
+/**
+ * Creates the dispatcher, which sends deliveries that are due. Deliveries that were just published come from memory
+ * (`intake.ts`); all others are claimed from the store. `deliver.ts` processes one delivery.
+ *
+ * The dispatcher has no state that must survive: a delivery without a recorded result is still pending in the store,
+ * and the next process sends it again under the same id.
+ */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { store, ownership, log, now, monotonic, isHeld, concurrency, connections, noticed, gatherMs } =
+    options;
+  const counter = new DeliveryCounter();
+  const queues = new EndpointQueues(concurrency);
+  const scheduler = new Scheduler<EndpointQueue>((queue) => queue.priority);
+  const capacity = new MemoryCapacity<EndpointQueue>((queue) => scheduler.add(queue));
+  const recorder = createRecorder({ store, log, progressed: () => scheduler.resume(), noticed, gatherMs });
+  const context = { store, ownership, queues, capacity, scheduler, recorder, log, now };
+  const intake = createDeliveryIntake(context);
+  const endpoints = createOwnEndpoints(context, intake, options.requested);
+  let clockOffset = now() - monotonic();
+  /** Shifts the times of all endpoints when the system clock was set: they stand for elapsed time. */
+  const checkClock = (): void => {
+    const ms = now() - monotonic() - clockOffset;
+    clockOffset += ms;
+    if (Math.abs(ms) < leastClockJumpMs) return;
+    log.warn("clock_jumped", { by_ms: Math.round(ms) });
+    for (const queue of queues.all()) {
+      queue.shiftClock(ms);
+      const { endpoint } = queue;
+      if (endpoint?.failing_since || endpoint?.paused_until) recorder.addEndpoint(endpoint);
+      scheduler.add(queue);
+    }
+    if (ms < 0) endpoints.clockSetBack();
+  };
+
+  const worker = createDeliveryWorker(context, { ...options, intake, counter, checkClock });
+
+  /** Marks the deliveries of attempts that may be outdated whose subscription was removed. */
+  const lookUpSubscriptions = async ({ applicationId: application_id, attemptsInFlight }: EndpointQueue) => {
+    const outdated = [...attemptsInFlight].filter((one) => one.mayBeOutdated);
+    const ids = [...new Set(outdated.map(({ delivery }) => delivery.subscription_id))];
+    const found = await Promise.all(ids.map((id) => store.subscriptions.find(application_id, id)));
+    intake.subscriptionsRemoved({ application_id, ids: ids.filter((_, i) => found[i] === null) });
+  };
+
+  const lookUp = async (queue: EndpointQueue): Promise<void> => {
+    const { applicationId, changes } = queue;
+    queue.isLookingUp = true;
+    try {
+      const application = await store.applications.find(applicationId);
+      const endpoint = await store.endpoints.find(applicationId);
+      await lookUpSubscriptions(queue);
+      const recipient = application && receives(application) ? recipientOf(application) : null;
+      // If the application has changed meanwhile, the result is outdated, and the next step looks it up again.
+      if (queue.changes === changes) queue.applyLookUp(recipient, endpoint, now());
+      if (queue.isHeldUp(now())) intake.recall(queue);
+      scheduler.add(queue);
+    } catch (error) {
+      log.failure("look_up_failed", error, { application_id: applicationId });
+      queue.setTimer(() => scheduler.add(queue), lookUpAgainAfterMs);
+    } finally {
+      queue.isLookingUp = false;
+    }
+  };
+
+  /** Sets the timer of a queue for the time at which it has something to do again. */
+  const sleep = (queue: EndpointQueue, at: number): void => {
+    const wakeAt = queue.wakeAt();
+    if (wakeAt === null) queue.setTimer(null);
+    else queue.setTimer(() => scheduler.add(queue), wakeAt - at);
+  };
+
+  /** Starts one delivery of a queue. Returns false when no more can start until the queue is scheduled again. */
+  const step = (queue: EndpointQueue): boolean => {
+    if (queue.isLost || !ownership.holds(queue.applicationId)) return false;
+    checkClock();
+    const at = now();
+    if (queue.recipient === undefined) {
+      if (!queue.isLookingUp) void lookUp(queue);
+      return false;
+    }
+    if (queue.needsClaim(at)) void intake.claim(queue);
+    if (queue.isClaiming && queue.deliveries.length === 0) return false;
+    // One endpoint gets at most half of the free connections, so that slow endpoints do not take all of them.
+    const isOverShare = queue.pace.inFlight > 0 && queue.inFlight * 2 >= connections - worker.inFlight;
+    if (isOverShare || !queue.mayStart(at)) {
+      sleep(queue, at);
+      return false;
+    }
+    if (queue.deliveries.length === 0) {
+      sleep(queue, at);
+      queues.trim(queue);
+      return false;
+    }
+    void worker.deliver(queue, at);
+    return queue.hasMore;
+  };
+
+  const mayRun = (priority: Priority): boolean =>
+    !isHeld() &&
+    ownership.hasLease() &&
+    recorder.unrecorded < maxUnrecorded &&
+    worker.inFlight < connections &&
+    worker.inFlightFrom(priority) < connections * connectionPart[priority];
+
+  return {
+    async run(signal) {
+      await ownership.join(endpoints);
+      scheduler.start({ step, mayRun, signal });
+      await aborted(signal);
+      for (const queue of queues.all()) queue.setTimer(null);
+      const left = ownership.leave();
+      await worker.idle();
+      recorder.giveUp();
+      await recorder.settled();
+      await left;
+      queues.clear();
+    },
+    ...endpoints.requests,
+    reserve: intake.reserve,
+    resume: () => scheduler.resume(),
+    isHeldUp: (applicationId) => queues.find(applicationId)?.isHeldUp(now()) ?? false,
+    get stats() {
+      const at = now();
+      const all = [...queues.all()];
+      const heldUp = all.filter((queue) => queue.isHeldUp(at)).length;
+      const isWaiting = (queue: EndpointQueue) =>
+        scheduler.isPending(queue) || queue.isLookingUp || queue.isClaiming;
+      const waiting = all.filter(isWaiting).length;
+      const { inFlight } = worker;
+      const { queued } = capacity;
+      const { counts } = counter;
+      return { inFlight, queued, unrecorded: recorder.unrecorded, heldUp, waiting, counts };
+    },
+  };
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+}

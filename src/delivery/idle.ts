@@ -1,0 +1,52 @@
+import { DomainError } from "../domain/errors.ts";
+import { newHistogram } from "../domain/statistics.ts";
+import { noSpans } from "../runtime/tracing/collector.ts";
+import type { DataLocation } from "../store/location.ts";
+import { openStorage } from "../store/open.ts";
+import { DeliveryCounter } from "./counts.ts";
+import type { Engine } from "./engine.ts";
+import { eventSink } from "./publish.ts";
+import { watchedStore } from "./watched-store.ts";
+
+/**
+ * Returns an engine for data that no server runs on. It writes, and leaves deliveries to the next server. Throws if the
+ * data cannot be opened.
+ */
+export async function idleEngine(location: DataLocation): Promise<Engine> {
+  const { store } = await openStorage(location);
+  const dispatcher = {
+    reserve: () => ({ reserveSlot: () => false, end() {} }),
+    outcomeUnknown() {},
+    applicationChanged() {},
+    subscriptionsRemoved() {},
+    sendNow() {},
+  };
+  return {
+    started: Promise.resolve(),
+    store: watchedStore(store, dispatcher),
+    ...eventSink(store, dispatcher),
+    listen() {},
+    broadcast() {},
+    async watchOutcomes() {},
+    async enable(id) {
+      await store.endpoints.enable(id, Date.now());
+    },
+    async test() {
+      throw new DomainError("unavailable", "A webhook can be tested only while a server is running");
+    },
+    async notify() {},
+    stats: async () => ({
+      inFlight: 0,
+      queued: 0,
+      unrecorded: 0,
+      heldUp: 0,
+      isHeld: false,
+      waiting: 0,
+      counts: new DeliveryCounter().counts,
+      eventLoopDelay: newHistogram([]),
+      spans: noSpans,
+    }),
+    checkStorage: async () => null,
+    stop: () => store.close(),
+  };
+}

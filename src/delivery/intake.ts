@@ -1,0 +1,206 @@
+import { usesOnlyStream } from "../domain/applications.ts";
+import type { DueDelivery, ReserveSlot } from "../domain/deliveries.ts";
+import type { RemovedSubscriptions } from "../domain/subscriptions.ts";
+import { second } from "../domain/time.ts";
+import type { DispatcherContext } from "./dispatcher-context.ts";
+import { type EndpointQueue, isBulk, outdate } from "./endpoint.ts";
+import { returnedResult } from "./judge.ts";
+
+/** Memory that is reserved for the deliveries of events while they are being published. */
+export interface Reservation {
+  readonly reserveSlot: ReserveSlot;
+  /**
+   * Ends the reservation. `taken` are the deliveries that are on disk and go into memory; none if publishing failed.
+   * Must be called in any case.
+   */
+  end(taken: readonly DueDelivery[]): void;
+}
+
+/** Moves deliveries into memory, from publishing or by claims from the store, and back into the store. */
+export interface DeliveryIntake {
+  reserve(): Reservation;
+  /**
+   * Claims deliveries that are due from the store. If memory is full, the queue is scheduled again when it has space.
+   */
+  claim(queue: EndpointQueue): Promise<void>;
+  /** Marks deliveries as without subscription: those in memory, and those being committed, claimed or sent. */
+  subscriptionsRemoved(removed: RemovedSubscriptions): void;
+  /**
+   * Writes the queued deliveries of an endpoint back into the store, which frees their memory. Deliveries that are
+   * still being committed or claimed follow on arrival: their copies may be outdated, and they must not overtake these.
+   */
+  recall(queue: EndpointQueue): void;
+}
+
+/** Deliveries that are being committed or claimed. Changes in the meantime are noted here and applied on arrival. */
+interface IncomingBatch {
+  readonly removedSubscriptions: Set<string>;
+  readonly recalled: Set<EndpointQueue>;
+}
+
+/** The maximum number of queued deliveries of one endpoint in memory. */
+const maxQueuedPerEndpoint = 256;
+/** An endpoint with fewer queued deliveries may also use the slots that are reserved for small queues. */
+const smallQueue = 8;
+const claimAgainAfterMs = second;
+
+export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake {
+  const { store, ownership, queues, capacity, scheduler, recorder, log, now } = context;
+  const incoming = new Set<IncomingBatch>();
+
+  const beginBatch = (): IncomingBatch => {
+    const batch = { removedSubscriptions: new Set<string>(), recalled: new Set<EndpointQueue>() };
+    incoming.add(batch);
+    return batch;
+  };
+
+  const writeBack = async (queue: EndpointQueue, delivery: DueDelivery, at: number): Promise<void> => {
+    const isFirst = delivery.attempts === 0;
+    queue.unrecorded++;
+    if (isFirst) queue.returning++;
+    // Releasing a claim would not do: a delivery that came from publishing was never claimed, and has no due time.
+    await recorder.add(returnedResult(delivery, at, queue.generation ?? 0));
+    queue.unrecorded--;
+    if (isFirst) {
+      queue.returning--;
+      queue.addBacklog(0);
+    } else queue.scheduleRetry(at);
+    scheduler.add(queue);
+  };
+
+  const recall = (queue: EndpointQueue): void => {
+    for (const { recalled } of incoming) recalled.add(queue);
+    const deliveries = queue.deliveries.clear();
+    capacity.free(deliveries);
+    const at = now();
+    for (const delivery of deliveries) void writeBack(queue, delivery, at);
+  };
+
+  /** Ends a batch: queues its deliveries, and applies the changes that were noted since the batch began. */
+  const enqueue = (batch: IncomingBatch, deliveries: readonly DueDelivery[], isOfBulk: boolean): void => {
+    incoming.delete(batch);
+    const changed = new Set<EndpointQueue>();
+    for (const delivery of deliveries) {
+      if (!ownership.holds(delivery.application_id)) {
+        leaveToOwner(delivery);
+        continue;
+      }
+      const queue = queues.of(delivery.application_id);
+      const isRemoved = batch.removedSubscriptions.has(delivery.subscription_id);
+      queue.deliveries.push(isRemoved ? withoutSubscription(delivery) : delivery, isOfBulk);
+      changed.add(queue);
+    }
+    for (const queue of changed) {
+      // Before the application is looked up again: deliveries without a recipient are not held up, but canceled.
+      const isHeldUp = queue.isHeldUp(now());
+      // The store makes no deliveries for an application without a webhook. So another process has changed it, and the
+      // notification has not arrived yet.
+      const { recipient } = queue;
+      if (recipient === null || (recipient && usesOnlyStream(recipient))) queue.invalidate();
+      if (batch.recalled.has(queue) || isHeldUp) recall(queue);
+      scheduler.add(queue);
+    }
+  };
+
+  /** Leaves a delivery to the process that has become the owner of its endpoint. */
+  const leaveToOwner = (delivery: DueDelivery): void => {
+    capacity.free([delivery]);
+    void store.deliveries.release([delivery.seq]);
+    ownership.notify({ kind: "published", applications: [delivery.application_id] });
+  };
+
+  return {
+    reserve() {
+      const batch = beginBatch();
+      const reserved: EndpointQueue[] = [];
+      /** Queues with deliveries that stay in the store. */
+      const leftInStore = new Set<EndpointQueue>();
+      const applicationsOfOthers = new Set<string>();
+      let published = 0;
+      return {
+        reserveSlot(applicationId, isBehind = false) {
+          if (!ownership.holds(applicationId)) {
+            applicationsOfOthers.add(applicationId);
+            return false;
+          }
+          const queue = queues.of(applicationId);
+          published++;
+          const queued = queue.deliveries.length + queue.reserved;
+          const isTaken =
+            scheduler.isRunning &&
+            !isBehind &&
+            queues.isComplete &&
+            queue.canTake(now()) &&
+            queued < maxQueuedPerEndpoint &&
+            capacity.reserve(queued < smallQueue && !isBulk(published));
+          if (isTaken) {
+            queue.reserved++;
+            reserved.push(queue);
+          } else {
+            queue.noteLeftInStore(published);
+            leftInStore.add(queue);
+          }
+          return isTaken;
+        },
+        end(taken) {
+          capacity.use(reserved.length, taken.length);
+          for (const queue of reserved) queue.reserved--;
+          enqueue(batch, taken, isBulk(published));
+          // Noted again, because a claim in progress has reset the note, and may have read the store before the commit.
+          for (const queue of leftInStore) {
+            queue.noteLeftInStore(published);
+            scheduler.add(queue);
+          }
+          const applications = [...applicationsOfOthers];
+          if (applications.length > 0) ownership.notify({ kind: "published", applications });
+        },
+      };
+    },
+    async claim(queue) {
+      const { applicationId, claimSize } = queue;
+      const asNew = queue.hasBacklog ? queue.claimsAsNew : 0;
+      if (!capacity.canClaim(queue, asNew > 0)) return;
+      const batch = beginBatch();
+      let due: readonly DueDelivery[] = [];
+      queue.isClaiming = true;
+      try {
+        // Reset before the claim, so that notes made while it is in progress are kept.
+        queue.hasBacklog = false;
+        queue.retryAt = null;
+        const claimed = await store.deliveries.claim(applicationId, now(), claimSize);
+        if (claimed.hasBacklog) queue.addBacklog(Math.max(0, asNew - 1));
+        if (claimed.retryAt !== null) queue.scheduleRetry(claimed.retryAt);
+        if (scheduler.isRunning) due = claimed.due;
+        else await store.deliveries.release(claimed.due.map(({ seq }) => seq));
+      } catch (error) {
+        log.failure("claim_failed", error, { application_id: applicationId });
+        queue.addBacklog(Math.max(0, asNew - 1));
+        await Bun.sleep(claimAgainAfterMs);
+      } finally {
+        incoming.delete(batch);
+        capacity.add(due, asNew > 0);
+      }
+      // Deliveries claimed from a backlog are not new: until they have started, the queue has the priority of a bulk.
+      enqueue(batch, due, asNew === 0);
+      queue.isClaiming = false;
+      scheduler.add(queue);
+    },
+    subscriptionsRemoved({ application_id, ids }) {
+      if (ids.length === 0) return;
+      for (const { removedSubscriptions } of incoming) for (const id of ids) removedSubscriptions.add(id);
+      const queue = queues.find(application_id);
+      if (!queue) return;
+      const removed = new Set(ids);
+      if (queue.deliveries.length > 0)
+        queue.deliveries.change((one) => (removed.has(one.subscription_id) ? withoutSubscription(one) : one));
+      for (const one of queue.attemptsInFlight) {
+        if (!removed.has(one.delivery.subscription_id)) continue;
+        one.delivery = withoutSubscription(one.delivery);
+        outdate(one);
+      }
+    },
+    recall,
+  };
+}
+
+const withoutSubscription = (delivery: DueDelivery): DueDelivery => ({ ...delivery, isSubscribed: false });

@@ -1,0 +1,101 @@
+import { noticeLimits } from "../domain/notices.ts";
+import type { Ownership } from "../domain/replicas.ts";
+import type { StatisticCounter, StatisticRow } from "../domain/statistics.ts";
+import type { Store } from "../domain/store.ts";
+import { hour, minute, second } from "../domain/time.ts";
+import type { Log } from "../runtime/log.ts";
+import { pause, type Service } from "../runtime/services.ts";
+import type { EngineSettings } from "./engine.ts";
+
+/** The pause after each step of a clean-up, which leaves time for other work, and the pause after a whole pass. */
+const cleaning = { stepMs: 5, everyMs: minute };
+
+/** The same for trimming to the maximum data size, which must follow growth soon. */
+const sizing = { stepMs: 5, everyMs: second };
+
+/** The same for releasing free pages, where each step moves other pages. */
+const shrinking = { stepMs: 100, everyMs: minute };
+
+/** The same for merging the search index, whose steps are longer. */
+const tidying = { stepMs: 20, everyMs: 10 * second };
+
+/** The same for idempotency keys, all of which are removed in one step. */
+const hourly = { stepMs: 0, everyMs: hour };
+
+/** Longer than the 5 minutes for which a pagination is kept, because its use is noted only once a minute. */
+const orderKeepMs = 7 * minute;
+
+/** Returns the services that remove old data and tidy the search index. */
+export function maintenance(
+  store: Store,
+  ownership: Pick<Ownership, "leads">,
+  { retention, maxDataBytes, auditMs }: Pick<EngineSettings, "retention" | "maxDataBytes" | "auditMs">,
+  now: () => number,
+): Service[] {
+  /** Returns a service that runs small steps while this process leads. The last step of a pass resolves to true. */
+  const inSteps = (name: string, step: () => Promise<boolean>, { stepMs, everyMs } = cleaning): Service => ({
+    name,
+    async run(signal) {
+      while (!signal.aborted) {
+        const isDone = !ownership.leads() || (await step());
+        await pause(isDone ? everyMs : stepMs, signal);
+      }
+    },
+  });
+  return [
+    inSteps("expired tokens", () => store.tokens.removeExpired(now())),
+    inSteps("idempotency keys", () => store.idempotency.removeExpired(now()).then(() => true), hourly),
+    inSteps("notices", () => store.notices.prune(now() - noticeLimits.keepMs)),
+    inSteps("audit", () => store.audit.prune(now() - auditMs)),
+    inSteps("old statistics", () => store.statistics.prune(now())),
+    inSteps("orders of categories", () => store.orders.prune(now() - orderKeepMs)),
+    inSteps("retention", () => store.retention.prune(retention, now())),
+    ...(maxDataBytes === null
+      ? []
+      : [inSteps("data size", () => store.retention.trim(maxDataBytes), sizing)]),
+    inSteps("free pages", () => store.retention.shrink(), shrinking),
+    // Does nothing while users are being changed.
+    inSteps("search index", async () => !(await store.users.tidySearch()), tidying),
+  ];
+}
+
+/** The interval at which counts are stored. A crash loses the counts since the last time. */
+const storeEveryMs = 10 * second;
+/** The most rows of one commit. */
+const rowsAtOnce = 200;
+
+/**
+ * Returns the service that stores the counts of a counter at intervals and when it is stopped.
+ *
+ * @param stored called after each interval with the stored rows, perhaps none
+ */
+export function storingStatistics(
+  counter: StatisticCounter,
+  store: Pick<Store, "statistics">,
+  log: Log,
+  stored: (rows: readonly StatisticRow[]) => void,
+): Service {
+  const flush = async (): Promise<void> => {
+    const rows = counter.take();
+    for (let at = 0; at < rows.length; at += rowsAtOnce) {
+      try {
+        await store.statistics.add(rows.slice(at, at + rowsAtOnce));
+      } catch (error) {
+        // The remaining counts are lost: they are not worth retries.
+        return log.failure("statistics_failed", error, { rows: rows.length - at });
+      }
+    }
+    stored(rows);
+  };
+  return {
+    name: "statistics",
+    async run(signal) {
+      while (!signal.aborted) {
+        await pause(storeEveryMs, signal);
+        await flush();
+      }
+      // Stopped while counts were being stored, it has others since.
+      await flush();
+    },
+  };
+}

@@ -1,0 +1,215 @@
+import { type Application, receives, usesOnlyStream } from "../domain/applications.ts";
+import type { Deliverer, EndpointNotification } from "../domain/replicas.ts";
+import type { RemovedSubscriptions } from "../domain/subscriptions.ts";
+import { second } from "../domain/time.ts";
+import type { DispatcherContext } from "./dispatcher-context.ts";
+import type { EndpointQueue } from "./endpoint.ts";
+import type { DeliveryIntake } from "./intake.ts";
+import { longestWaitMs } from "./retry.ts";
+
+/** Scans of the store after publishing with an unknown outcome. They last longer than its statement may take. */
+const scansAfterUnknownOutcome = 15;
+const scanEveryMs = second;
+
+/** Requests about endpoints and reports of changes. They reach the owner of the endpoint, whichever process that is. */
+export interface EndpointRequests {
+  /** The outcome of publishing is unknown: its events may have been stored, or may be stored yet. */
+  outcomeUnknown(): void;
+  /** Deliveries of this application may be due now. */
+  wake(applicationId: string): void;
+  /** A user requested deliveries of this application. If sending is suspended, the next delivery is sent as a probe. */
+  sendNow(applicationId: string): void;
+  /** The application has changed, or is removed (null). Attempts that begin from now on use its new state. */
+  applicationChanged(applicationId: string, application: Application | null): void;
+  /** Subscriptions were removed. Nothing more is sent for them. */
+  subscriptionsRemoved(removed: RemovedSubscriptions): void;
+  /** Enables a disabled or failing endpoint. Sending begins with one attempt at a time. */
+  enable(applicationId: string): Promise<void>;
+}
+
+/** Applies changes of ownership, and changes that this or another process made, to the endpoint queues. */
+interface OwnEndpoints extends Deliverer {
+  readonly requests: EndpointRequests;
+  /** The clock was set back. Times that were stored before may be too far in the future. */
+  clockSetBack(): void;
+}
+
+/**
+ * Requests about endpoints of other processes are forwarded to their owners.
+ *
+ * @param requested called when a user requested deliveries from another process for an endpoint of this one
+ */
+export function createOwnEndpoints(
+  context: DispatcherContext,
+  intake: DeliveryIntake,
+  requested: () => void,
+): OwnEndpoints {
+  const { store, ownership, queues, capacity, scheduler, recorder, log, now } = context;
+  let scansLeft = 0;
+
+  /** Schedules the queues of applications that have pending deliveries in the store. */
+  const scan = async (isWanted: (applicationId: string) => boolean): Promise<void> => {
+    for (const { application_id, due_at } of await store.deliveries.pending()) {
+      if (!isWanted(application_id) || !ownership.holds(application_id)) continue;
+      const queue = queues.of(application_id);
+      if (due_at === 0 && !queue.hasBacklog) queue.addBacklog(0);
+      queue.scheduleRetry(due_at);
+      scheduler.add(queue);
+    }
+  };
+
+  const scanAll = () => scan(() => true);
+  const logFailure = (error: unknown) => log.failure("look_up_failed", error);
+  const tryScanAll = () => scanAll().catch(logFailure);
+
+  const scanRepeatedly = async (): Promise<void> => {
+    for (; scansLeft > 0 && !scheduler.hasEnded; scansLeft--) {
+      await Bun.sleep(scanEveryMs);
+      if (!scheduler.hasEnded) await tryScanAll();
+    }
+    scansLeft = 0;
+  };
+
+  /** Makes retries due whose time is beyond the longest wait. A clock that was far ahead set it. */
+  const makeFarRetriesDue = async (): Promise<void> => {
+    const at = now();
+    await store.deliveries.makeFarRetriesDue(at, at + longestWaitMs);
+  };
+
+  const wake = (applicationId: string): void => {
+    const queue = queues.of(applicationId);
+    queue.scheduleRetry(now());
+    scheduler.add(queue);
+  };
+
+  const sendNow = (applicationId: string): void => {
+    queues.of(applicationId).resume(now());
+    wake(applicationId);
+  };
+
+  const changed = (applicationId: string, application: Application | null): void => {
+    const queue = queues.find(applicationId);
+    if (!queue) return;
+    queue.applicationChanged();
+    if (application && queue.beginGeneration(application.endpoint_generation, now())) {
+      log.info("endpoint.enabled", { application_id: applicationId });
+    }
+    // Its pending deliveries have ended in the store, so the copies in memory are outdated, even if the application is
+    // changed back at once.
+    if (application && (!receives(application) || usesOnlyStream(application))) intake.recall(queue);
+    scheduler.add(queue);
+  };
+
+  /** Another process has changed the application or enabled its endpoint, so its retries may be due. */
+  const changedElsewhere = (applicationId: string): void => {
+    const queue = queues.find(applicationId);
+    if (queue) {
+      queue.applicationChanged();
+      intake.recall(queue);
+    }
+    wake(applicationId);
+  };
+
+  /** Removes the queue of an endpoint that another process owns now. */
+  const forget = (queue: EndpointQueue): void => {
+    queue.isLost = true;
+    queue.setTimer(null);
+    const deliveries = queue.deliveries.clear();
+    capacity.free(deliveries);
+    void store.deliveries.release(deliveries.map(({ seq }) => seq));
+    queues.remove(queue);
+  };
+
+  /** Calls `work` if this process owns the endpoint; else notifies its owner. */
+  const atOwner = (applicationId: string, work: () => void, notification: EndpointNotification): void => {
+    if (ownership.holds(applicationId)) work();
+    else ownership.notify(notification);
+  };
+
+  const enabled = (applicationId: string, generation: number): void => {
+    const queue = queues.of(applicationId);
+    queue.invalidate();
+    queue.beginGeneration(generation, now());
+    // `beginGeneration` does this only for a queue that already had a generation.
+    queue.scheduleRetry(now());
+    log.info("endpoint.enabled", { application_id: applicationId });
+    scheduler.add(queue);
+  };
+
+  const requests: EndpointRequests = {
+    outcomeUnknown() {
+      const isScanning = scansLeft > 0;
+      scansLeft = scansAfterUnknownOutcome;
+      if (!isScanning) void queues.whileIncomplete(scanRepeatedly);
+    },
+    wake,
+    sendNow: (application) =>
+      atOwner(application, () => sendNow(application), { kind: "asked", application }),
+    applicationChanged(id, application) {
+      atOwner(id, () => changed(id, application), { kind: "changed", application: id });
+    },
+    subscriptionsRemoved(removed) {
+      const { application_id: application, ids } = removed;
+      if (ids.length === 0) return;
+      const notification = { kind: "unsubscribed", application, ids } as const;
+      atOwner(application, () => intake.subscriptionsRemoved(removed), notification);
+    },
+    async enable(application) {
+      const generation = await store.endpoints.enable(application, now());
+      if (generation === null) return;
+      atOwner(application, () => enabled(application, generation), { kind: "changed", application });
+    },
+  };
+
+  return {
+    requests,
+    gained: (isGained) =>
+      queues.whileIncomplete(async () => {
+        for (const endpoint of await store.endpoints.failing()) {
+          if (!isGained(endpoint.application_id) || !ownership.holds(endpoint.application_id)) continue;
+          const queue = queues.of(endpoint.application_id);
+          queue.beginGeneration(endpoint.generation, now());
+          queue.restore(endpoint, now());
+        }
+        await makeFarRetriesDue();
+        await scan(isGained);
+      }),
+    lost(isLost) {
+      for (const queue of queues.all()) if (isLost(queue.applicationId)) forget(queue);
+    },
+    *busy() {
+      for (const queue of queues.all()) if (queue.isBusy) yield queue.applicationId;
+    },
+    resumed: () => scheduler.resume(),
+    received(notification) {
+      if (notification.kind === "published") {
+        for (const id of notification.applications) {
+          if (!ownership.holds(id)) continue;
+          const queue = queues.of(id);
+          queue.noteLeftInStore(notification.applications.length);
+          scheduler.add(queue);
+        }
+        return;
+      }
+      const { application } = notification;
+      if (!ownership.holds(application)) return;
+      if (notification.kind === "asked") {
+        sendNow(application);
+        requested();
+      } else if (notification.kind === "changed") changedElsewhere(application);
+      else intake.subscriptionsRemoved({ application_id: application, ids: notification.ids });
+    },
+    notificationsMissed() {
+      for (const queue of queues.all()) {
+        queue.applicationMayHaveChanged();
+        intake.recall(queue);
+        scheduler.add(queue);
+      }
+    },
+    scan: scanAll,
+    clockSetBack() {
+      // Results that are not on disk yet have times of the former clock, too.
+      void recorder.written().then(makeFarRetriesDue).then(tryScanAll, logFailure);
+    },
+  };
+}

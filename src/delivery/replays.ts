@@ -1,0 +1,71 @@
+import type { Ownership } from "../domain/replicas.ts";
+import type { Store } from "../domain/store.ts";
+import { second } from "../domain/time.ts";
+import { pause, type Service } from "../runtime/services.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+
+/** The pause after each step of any replay, so that any number of replays leaves time for new deliveries. */
+const stepMs = 25;
+/** A replay that cannot advance is tried again after this time, or when a result of its application is recorded. */
+const busyMs = 200;
+/** The pause when no replay can advance. Then replays that another process created are looked for. */
+const idleMs = second;
+
+/** The service that advances replays. */
+export interface ReplayService extends Service {
+  /** Looks for a new replay now. */
+  wake(): void;
+  /** Tries the replays of an application again, because the result of a requested attempt is on disk. */
+  resume(applicationId: string): void;
+}
+
+/**
+ * Creates the service that advances replays in small steps, also those of an earlier process. Each step makes some
+ * deliveries due, which the dispatcher then sends like all others.
+ */
+export function replaying(
+  store: Pick<Store, "replays">,
+  dispatcher: Pick<Dispatcher, "wake">,
+  ownership: Pick<Ownership, "holds">,
+  now: () => number,
+): ReplayService {
+  let waiting = new AbortController();
+  const wake = (): void => waiting.abort();
+  /** The applications whose replays cannot advance now, with the timers of their next tries. */
+  const busy = new Map<string, Timer>();
+  const resume = (applicationId: string): void => {
+    clearTimeout(busy.get(applicationId));
+    if (busy.delete(applicationId)) wake();
+  };
+
+  /** Advances each replay by one step, if it can. Returns the pause until the next round. */
+  const round = async (signal: AbortSignal): Promise<number> => {
+    let pauseMs = idleMs;
+    for (const { id, application_id, dry_run } of await store.replays.running()) {
+      if (signal.aborted) break;
+      // The endpoint's owner advances a replay. A dry run sends nothing, so any replica may advance it at once.
+      if (!dry_run && (busy.has(application_id) || !ownership.holds(application_id))) continue;
+      if (!(await store.replays.advance(id, now()))) {
+        if (!dry_run) busy.set(application_id, setTimeout(() => resume(application_id), busyMs).unref());
+        continue;
+      }
+      if (!dry_run) dispatcher.wake(application_id);
+      pauseMs = 0;
+      await pause(stepMs, signal);
+    }
+    return pauseMs;
+  };
+  return {
+    name: "replays",
+    async run(signal) {
+      signal.addEventListener("abort", wake, { once: true });
+      while (!signal.aborted) {
+        waiting = new AbortController();
+        const pauseMs = await round(signal);
+        if (pauseMs > 0) await pause(pauseMs, waiting.signal);
+      }
+    },
+    wake,
+    resume,
+  };
+}

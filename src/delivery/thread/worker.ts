@@ -1,0 +1,61 @@
+import { getPriority, setPriority } from "node:os";
+import type { OnFault, Store } from "../../domain/store.ts";
+import { batchedPerTick } from "../../runtime/event-loop.ts";
+import type { ThreadContract } from "../../runtime/thread-link.ts";
+import { runThread } from "../../runtime/threads.ts";
+import type { Engine, EngineListener, EngineSettings } from "../engine.ts";
+import type { Sample, SampleExchange, SampleStep } from "../sample.ts";
+
+/*
+ * The program of the engine's thread. `link/` is the other end of the link, in the main thread.
+ */
+
+/** The methods that the engine's thread offers to the main thread, and those that it calls there. */
+export interface EngineThread extends ThreadContract {
+  readonly start: EngineSettings;
+  readonly offers: Omit<Engine, "started" | "test" | "listen" | "store"> & {
+    /** Reports the steps by `sampleStep` with the number `watched`; null: does not report them. */
+    test(applicationId: string, sample: Sample, watched: number | null): Promise<SampleExchange>;
+    /** Without `events`, whose methods take callbacks: `publish` publishes events. */
+    readonly store: Omit<Store, "events" | "close">;
+  };
+  readonly calls: EngineListener & {
+    readonly storageFault: OnFault;
+    readonly sampleStep: (watched: number, step: SampleStep) => void;
+  };
+}
+
+// Linux applies this to the calling thread only. With too little processor time for both threads, requests go first.
+// The priority is never raised above that of the process, which would need a privilege.
+if (process.platform === "linux") setPriority(0, Math.max(getPriority(0), 5));
+
+runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
+  // After the priority is set: on a single processor, loading these modules must not delay the first answers.
+  const { startEngine } = await import("../start.ts");
+  const engine = await startEngine({
+    settings: start,
+    log,
+    now: Date.now,
+    monotonic: performance.now.bind(performance),
+    random: Math.random,
+    // The main thread has locked the directory.
+    lock: { close() {} },
+    onFault: notify.storageFault,
+  });
+  // Reported once per application, because many events are published in one tick.
+  const streamed = batchedPerTick<string>((ids) => notify.streamed([...new Set(ids)]));
+  engine.listen({
+    streamed: (applicationIds) => applicationIds.forEach(streamed),
+    outcomes: notify.outcomes,
+    replicaNotification: notify.replicaNotification,
+  });
+  return {
+    ...engine,
+    test: (id, sample, watched) =>
+      engine.test(id, sample, watched === null ? undefined : (step) => notify.sampleStep(watched, step)),
+    async stop(graceMs) {
+      await engine.stop(graceMs);
+      await log.flush();
+    },
+  };
+});

@@ -1,0 +1,82 @@
+import type { ApplicationStore } from "./applications.ts";
+import type { AuditStore } from "./audit.ts";
+import type { CategoryStore } from "./categories.ts";
+import type { DeliveryStore, EventStore, RetentionStore } from "./deliveries.ts";
+import type { EndpointStore } from "./endpoints.ts";
+import type { EventTypeStore } from "./events/registered.ts";
+import type { IdempotencyStore } from "./idempotency.ts";
+import type { ChannelStore, LivestreamStore } from "./livestreams.ts";
+import type { NoticeStore } from "./notices.ts";
+import type { OperatorKeyStore } from "./operator-keys.ts";
+import type { ReplayStore } from "./replays.ts";
+import type { OrderStore } from "./replicas.ts";
+import type { StatisticStore } from "./statistics.ts";
+import type { SubscriptionStore } from "./subscriptions.ts";
+import type { ConsentStore, LoginRequestStore, TokenStore } from "./tokens.ts";
+import type { UserStore } from "./users.ts";
+
+/**
+ * All data of the server. Each method is one atomic action: when its promise resolves, its effect is synced to disk and
+ * every later read sees it. When the disk is full or fails, it rejects with `unavailable`. When a row would refer to an
+ * application or user that does not exist (any more), it rejects with `ownerGone`. In both cases nothing was changed.
+ */
+export interface Store {
+  readonly users: UserStore;
+  readonly categories: CategoryStore;
+  readonly channels: ChannelStore;
+  readonly livestreams: LivestreamStore;
+  readonly applications: ApplicationStore;
+  readonly tokens: TokenStore;
+  readonly loginRequests: LoginRequestStore;
+  readonly consents: ConsentStore;
+  readonly subscriptions: SubscriptionStore;
+  readonly events: EventStore;
+  readonly eventTypes: EventTypeStore;
+  readonly deliveries: DeliveryStore;
+  readonly replays: ReplayStore;
+  readonly endpoints: EndpointStore;
+  readonly notices: NoticeStore;
+  readonly audit: AuditStore;
+  readonly statistics: StatisticStore;
+  readonly retention: RetentionStore;
+  readonly idempotency: IdempotencyStore;
+  readonly operatorKeys: OperatorKeyStore;
+  readonly settings: SettingStore;
+  readonly orders: OrderStore;
+  close(): Promise<void>;
+}
+
+/** The server's own values, such as its signing key. */
+export interface SettingStore {
+  get(key: string): Promise<string | null>;
+  put(key: string, value: string): Promise<void>;
+  /** Stores a value if there is none. Resolves to the stored value. */
+  settle(key: string, value: string): Promise<string>;
+}
+
+/** The setting with the time since which sending is held, in ISO 8601. Sending is not held when it is "" or missing. */
+export const heldSetting = "deliveries_held";
+
+/** The data directory or database cannot be used; the message says why and what to do. */
+export class StoreError extends Error {
+  override name = "StoreError";
+  /** @param isMisuse whether the given directory or database is unsuitable, so that trying again cannot help */
+  constructor(
+    message: string,
+    readonly isMisuse = false,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Why the database of a running server cannot be used: its disk is full or fails, its data is damaged, its file was
+ * replaced or removed, another process has taken its directory, or its server cannot be reached.
+ */
+export type StorageFault = "full" | "failing" | "damaged" | "replaced" | "taken" | "unreachable";
+
+/** Called for each read or write that fails because of the storage. */
+export type OnFault = (fault: StorageFault) => void;
+
+/** Checks the storage, with a test write if `isTroubled`. Resolves to the fault, or to null. */
+export type CheckStorage = (isTroubled: boolean) => Promise<StorageFault | null>;

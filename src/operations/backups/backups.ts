@@ -1,0 +1,295 @@
+import { join } from "node:path";
+import { type Backup, type BackupState, backupLimits, noSpaceForBackup } from "../../domain/backups.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { ulidSource } from "../../domain/ids.ts";
+import { StoreError } from "../../domain/store.ts";
+import type { ByteRange } from "../../runtime/file-stream.ts";
+import { errorFields, type Log } from "../../runtime/log.ts";
+import { BackupRun } from "./backup-run.ts";
+import { type DestinationSettings, destinationDirectory, type NewBackup } from "./destination.ts";
+import { requireUsable } from "./directory-destination.ts";
+import { tooSmallFor } from "./disk-space.ts";
+import { backupDirectory, removePartials } from "./files.ts";
+import { KeptList, outdated, shownKept } from "./kept-list.ts";
+import { type Announce, BackupSchedule, BackupWatch } from "./schedule.ts";
+
+export interface BackupsOptions {
+  /** A data directory that this process has open. */
+  readonly data: string;
+  /** Returns the id of the data, which copies of the data share. */
+  readonly dataId: () => Promise<string>;
+  readonly destination: DestinationSettings;
+  /** Public keys of age; without any, backups are not encrypted. */
+  readonly recipients: readonly string[];
+  /** Milliseconds between the backups of the schedule; null for none. */
+  readonly everyMs: number | null;
+  /** The number of backups to keep; the oldest is removed when a new one is complete. */
+  readonly keep: number;
+  /** Days after which backups are removed; null for never. */
+  readonly keepDays: number | null;
+  /** The URL of `backup-worker.ts`. */
+  readonly program: string;
+  readonly now: () => number;
+  /** A monotonic clock, in milliseconds. */
+  readonly monotonic?: (() => number) | undefined;
+  readonly log: Log;
+  /** Announces a notice to the operator. */
+  readonly announce?: Announce | undefined;
+  /**
+   * Whether this server may be a copy of one that stores its backups in the same destination. While it may be, no
+   * backup is made by schedule, and none is deleted by retention.
+   */
+  readonly isHeld?: () => Promise<boolean>;
+  /** Called when the list of backups has changed, and a few times per second while one is being made. */
+  readonly changed?: () => void;
+}
+
+interface BackupContent {
+  readonly backup: Backup;
+  /** Its file; null when it is not on this machine. */
+  readonly path: string | null;
+  read(range: ByteRange): ReadableStream<Uint8Array>;
+}
+
+/**
+ * The backups of a data directory. They are made one at a time, each in a thread of its own. A complete backup is known
+ * by its file alone; a running or failed one is known to this object.
+ */
+export class Backups {
+  readonly #options: BackupsOptions;
+  readonly #newId: () => string;
+  readonly #schedule: BackupSchedule | null;
+  readonly #watch: BackupWatch;
+  readonly #list: KeptList;
+  #running: BackupRun | null = null;
+  #failed: Backup[] = [];
+  #counts = { made: 0, failed: 0 };
+  #isStopped = false;
+  readonly #stopped = Promise.withResolvers<void>();
+
+  constructor(options: BackupsOptions) {
+    const { everyMs, now, monotonic = () => performance.now(), announce = () => {} } = options;
+    this.#options = options;
+    this.#list = new KeptList(options.destination, options.dataId, monotonic);
+    // Above all known ids, so that the newest backup has the highest id even if the clock was set back.
+    this.#newId = ulidSource(() => Math.max(now(), (this.#list.newestAt ?? 0) + 1));
+    this.#schedule = everyMs === null ? null : new BackupSchedule({ everyMs, now, monotonic });
+    this.#watch = new BackupWatch({ schedule: this.#schedule, monotonic, announce });
+  }
+
+  /**
+   * Lists the backups of a directory; a destination on the network is listed at the first check. Removes partial files
+   * of an earlier process. In a directory outside of the data directory it does so only if they cannot be those of
+   * another server.
+   */
+  async begun(): Promise<this> {
+    const { data, destination, isHeld } = this.#options;
+    this.#removePartials(backupDirectory(data));
+    if (destination.kind !== "directory") return this;
+    const isOurs = await this.#list.refresh().then(
+      () => true,
+      () => false,
+    );
+    if (isOurs && !(await isHeld?.())) this.#removePartials(destination.directory);
+    return this;
+  }
+
+  /** The state as known, without access to the destination. */
+  get state(): BackupState {
+    const { everyMs } = this.#options;
+    const { known, newestAt } = this.#list;
+    return { isListed: known !== null, newestAt, everyMs, ...this.#counts };
+  }
+
+  /**
+   * Begins a backup if one is due, and reports when the newest is too old. To be called at intervals. Resolves at once
+   * when the server stops, even if the destination does not respond.
+   */
+  async look(): Promise<void> {
+    await Promise.race([this.#look(), this.#stopped.promise]);
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isStopped || this.#running) return;
+    if (this.#list.known === null && this.#schedule?.isDue(null) === false) return;
+    try {
+      await this.#list.list();
+    } catch (error) {
+      if (this.#isStopped) return;
+      this.#options.log.failure("backup.not_listed", error);
+      if (this.#schedule && this.#list.known === null) this.#hasFailed(error, false);
+    }
+    const { known, newestAt } = this.#list;
+    if (known === null || this.#isStopped) return;
+    this.#watch.look(newestAt);
+    if (this.#schedule && (await this.#options.isHeld?.())) return;
+    // `begin` logs and reports its failure itself.
+    if (this.#schedule?.isDue(newestAt)) await this.begin(false).catch(() => {});
+  }
+
+  /**
+   * Starts a backup. Rejects with `conflict` while another one runs, with `unavailable` when there is no space, or
+   * the database or a directory cannot be used.
+   * @param byHand whether a person requested it
+   */
+  async begin(byHand = true): Promise<Backup> {
+    if (this.#running) {
+      throw new DomainError(
+        "conflict",
+        `The backup ${this.#running.id} is still running; wait until it is done`,
+      );
+    }
+    const { program, log, changed } = this.#options;
+    const start = this.#newBackup();
+    const running = new BackupRun({ start, program, log, changed });
+    this.#running = running;
+    try {
+      await requireUsable(start);
+      const tooSmall = await tooSmallFor(start);
+      if (tooSmall) throw noSpaceForBackup(tooSmall);
+      if (this.#isStopped) throw new DomainError("unavailable", "The server is stopping");
+    } catch (error) {
+      this.#running = null;
+      if (!this.#isStopped) this.#hasFailed(error, byHand);
+      throw error;
+    }
+    void this.#run(running, byHand);
+    return running.shown();
+  }
+
+  /** Backups with ids below `below`, the newest first; "" for the first page. */
+  async page(below: string, limit: number): Promise<Backup[]> {
+    const all = await this.#all();
+    const behind = below === "" ? all : all.filter(({ id }) => id < below);
+    return behind.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
+  }
+
+  /** Rejects with `not_found`. */
+  async find(id: string): Promise<Backup> {
+    const found = (await this.#all()).find((backup) => backup.id === id);
+    if (!found) throw new DomainError("not_found", "There is no backup with this id");
+    return found;
+  }
+
+  /** A complete backup. Rejects with `not_found`, and with `conflict` when it is not complete. */
+  async content(id: string): Promise<BackupContent> {
+    const backup = await this.find(id);
+    const kept = this.#list.known?.find((one) => one.id === id);
+    if (backup.status === "done" && kept) {
+      const opened = await this.#list.open();
+      const { destination } = this.#options;
+      const path = destination.kind === "directory" ? join(destination.directory, kept.name) : null;
+      return { backup, path, read: (range) => opened.read(kept.name, range) };
+    }
+    const message = backup.status === "running" ? "This backup is still running" : "This backup failed";
+    throw new DomainError("conflict", message);
+  }
+
+  /** Deletes a backup. Rejects with `not_found`, and with `conflict` while it is running. */
+  async remove(id: string): Promise<void> {
+    const { status } = await this.find(id);
+    if (status === "running") {
+      throw new DomainError("conflict", "This backup is still running; it can be deleted when it is done");
+    }
+    const kept = this.#list.known?.find((one) => one.id === id);
+    if (kept) await this.#list.remove(kept);
+    this.#failed = this.#failed.filter((one) => one.id !== id);
+  }
+
+  /** Cancels the running backup and removes its file. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#stopped.resolve();
+    if (!this.#running) return;
+    this.#running.end();
+    this.#removePartialsOf(this.#running.id);
+    this.#running = null;
+  }
+
+  #newBackup(): NewBackup {
+    const { data, destination, recipients } = this.#options;
+    return { data, destination, recipients, id: this.#newId() };
+  }
+
+  /** Logs a failure: a missing disk, for example, must not stop the server. */
+  #removePartials(directory: string, id?: string): void {
+    try {
+      removePartials(directory, id);
+    } catch (error) {
+      this.#options.log.warn("backup.not_removed", errorFields(error));
+    }
+  }
+
+  #removePartialsOf(id: string): void {
+    const { data } = this.#options;
+    for (const directory of new Set([backupDirectory(data), destinationDirectory(this.#options)]))
+      this.#removePartials(directory, id);
+  }
+
+  async #all(): Promise<Backup[]> {
+    // Before the files are listed, so that a backup that ends meanwhile is not missed.
+    const others = [...this.#failed, ...(this.#running ? [await this.#running.shown()] : [])];
+    const ids = new Set(others.map(({ id }) => id));
+    const kept = await this.#list.list();
+    return [...kept.filter(({ id }) => !ids.has(id)).map(shownKept), ...others];
+  }
+
+  async #run(running: BackupRun, byHand: boolean): Promise<void> {
+    const { log, now } = this.#options;
+    const { id } = running;
+    const startedAt = performance.now();
+    try {
+      await this.#list.claim();
+      const counts = await running.make();
+      this.#counts.made++;
+      this.#schedule?.made();
+      // The backup is stored and verified. A failure to list the destination does not make it a failed backup.
+      const kept = await this.#list.refresh().catch((error) => {
+        log.failure("backup.not_listed", error);
+        return null;
+      });
+      const size_bytes = kept?.find((one) => one.id === id)?.size;
+      const durationMs = Math.round(performance.now() - startedAt);
+      log.info("backup.done", { id, size_bytes, duration_ms: durationMs, ...counts });
+      this.#watch.made();
+      if (kept) await this.#removeOld(id);
+    } catch (error) {
+      if (this.#isStopped) return;
+      // The thread cannot do this itself after a crash.
+      this.#removePartialsOf(id);
+      log.failure("backup.failed", error, { id });
+      const failed = { ...(await running.shown()), error: publicMessage(error), finished_at: now() };
+      this.#failed = [{ ...failed, status: "failed" as const }, ...this.#failed].slice(
+        0,
+        backupLimits.maxFailed,
+      );
+      this.#hasFailed(error, byHand);
+    } finally {
+      if (this.#running === running) this.#running = null;
+      this.#options.changed?.();
+    }
+  }
+
+  #hasFailed(error: unknown, byHand: boolean): void {
+    this.#counts.failed++;
+    this.#schedule?.failed();
+    this.#watch.failed(publicMessage(error), byHand);
+  }
+
+  /** Removes the backups that retention no longer keeps, but never the one just made. */
+  async #removeOld(made: string): Promise<void> {
+    const { keep, keepDays, now, log, isHeld } = this.#options;
+    if (await isHeld?.()) return;
+    for (const old of outdated(this.#list.known ?? [], { keep, keepDays, now: now(), made })) {
+      await this.#list.remove(old).catch((error) => {
+        log.warn("backup.not_removed", { id: old.id, ...errorFields(error) });
+      });
+    }
+  }
+}
+
+/** Returns the public message of a failure; the log has the details. */
+function publicMessage(error: unknown): string {
+  if (error instanceof DomainError || error instanceof StoreError) return error.message;
+  return "The log of the server has the reason";
+}

@@ -1,0 +1,171 @@
+import fs, {
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+
+/*
+ * The files of backups. A backup's name holds its id and hash, so renaming a file is the one step that completes a
+ * backup, and a copy elsewhere can be verified.
+ */
+
+const wholeName = /^([0-7][0-9A-HJKMNP-TV-Z]{25})\.([0-9a-f]{64})\.db(\.age)?$/;
+/** A partial backup, plain or encrypted, or SQLite's journal beside it. */
+const partialName = /^[0-7][0-9A-HJKMNP-TV-Z]{25}\.partial(\.age|-journal|-wal|-shm)?$/;
+
+/** A complete backup, by its file or object. */
+export interface KeptBackup {
+  readonly name: string;
+  readonly id: string;
+  /** Of the stored, possibly encrypted file, in hexadecimal. */
+  readonly sha256: string;
+  readonly isEncrypted: boolean;
+  readonly size: number;
+  /** When it was completed, in milliseconds since the epoch. */
+  readonly keptAt: number;
+}
+
+/** Parses the name of a complete backup; null for any other name. */
+export function readName(path: string): Pick<KeptBackup, "name" | "id" | "sha256" | "isEncrypted"> | null {
+  const [name, id, sha256, age] = wholeName.exec(basename(path)) ?? [];
+  if (name === undefined || id === undefined || sha256 === undefined) return null;
+  return { name, id, sha256, isEncrypted: age !== undefined };
+}
+
+/** The name of a complete backup. */
+export function nameOf(id: string, sha256: string, isEncrypted: boolean): string {
+  return `${id}.${sha256}.db${isEncrypted ? ".age" : ""}`;
+}
+
+/** The directory of a data directory's backups, unless another destination is set. */
+export function backupDirectory(data: string): string {
+  return join(data, "backups");
+}
+
+/** The path of a backup until it is complete. */
+export function partialPath(directory: string, id: string): string {
+  return join(directory, `${id}.partial`);
+}
+
+/** Creates an empty file for a new backup, and the directory when missing, both readable only for their owner. */
+export function makePartial(directory: string, id: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  closeSync(openSync(partialPath(directory, id), "wx", 0o600));
+}
+
+/** Completes a backup whose content is on disk. */
+export function keepPartial(directory: string, partial: string, name: string): void {
+  renameSync(join(directory, partial), join(directory, name));
+  syncDirectory(directory);
+}
+
+/** Removes the files of incomplete backups, or of one with this id. */
+export function removePartials(directory: string, id = ""): void {
+  for (const name of namesIn(directory))
+    if (name.startsWith(id) && partialName.test(name)) rmSync(join(directory, name), { force: true });
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** All complete backups. */
+export async function wholeBackups(directory: string): Promise<KeptBackup[]> {
+  const names = await fs.promises.readdir(directory).catch((error) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  const found = await Promise.all(names.map((name) => wholeBackup(directory, name)));
+  return found.filter((one) => one !== null);
+}
+
+async function wholeBackup(directory: string, name: string): Promise<KeptBackup | null> {
+  const read = readName(name);
+  const stats = read && (await fs.promises.stat(join(directory, name)).catch(() => null));
+  if (!read || !stats?.isFile()) return null;
+  return { ...read, size: stats.size, keptAt: Math.round(stats.mtimeMs) };
+}
+
+/** Syncs an incomplete backup. */
+export async function syncPartial(directory: string, id: string): Promise<void> {
+  const file = await fs.promises.open(partialPath(directory, id)).catch(() => null);
+  await file?.datasync().finally(() => file.close());
+}
+
+/** The size of an incomplete backup in bytes. */
+export async function partialSize(directory: string, id: string): Promise<number> {
+  return (await fs.promises.stat(partialPath(directory, id)).catch(() => null))?.size ?? 0;
+}
+
+export const isMissing = (error: unknown) =>
+  error instanceof Error && "code" in error && error.code === "ENOENT";
+
+/** Size and hash (hexadecimal) of a file's content. */
+export interface Content {
+  readonly size_bytes: number;
+  readonly sha256: string;
+}
+
+/** Syncs after this many bytes, so that syncs of other files on the disk do not wait for the whole file. */
+const syncedBytes = 4 * 1024 * 1024;
+
+const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+
+/**
+ * Writes a stream into a file readable only for its owner, in place of an existing one, but not where a link leads to;
+ * resolves when it is on disk.
+ * Calls `wrote` with the number of bytes so far.
+ */
+export async function writePrivately(
+  path: string,
+  chunks: AsyncIterable<Uint8Array>,
+  wrote: (bytes: number) => void,
+): Promise<Content> {
+  const hasher = new Bun.CryptoHasher("sha256");
+  let size = 0;
+  let synced = 0;
+  // Not "node:fs/promises": `fs` loads that on first use, which keeps it out of the start.
+  const file = await fs.promises.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
+  try {
+    await file.chmod(0o600);
+    for await (const chunk of chunks) {
+      hasher.update(chunk);
+      await file.writeFile(chunk);
+      size += chunk.length;
+      wrote(size);
+      if (size - synced < syncedBytes) continue;
+      await file.datasync();
+      synced = size;
+    }
+    await file.sync();
+  } catch (error) {
+    // The system names no file for a failed write.
+    throw error instanceof Error && "syscall" in error && error.syscall !== "read"
+      ? Object.assign(error, { path })
+      : error;
+  } finally {
+    await file.close();
+  }
+  return { size_bytes: size, sha256: hasher.digest("hex") };
+}
+
+/** Syncs the entries of a directory. */
+export function syncDirectory(directory: string): void {
+  const fd = openSync(directory, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

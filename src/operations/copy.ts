@@ -1,0 +1,123 @@
+import {
+  type CopyCounts,
+  type CopySource,
+  type CopyTarget,
+  copiedNouns,
+  copyingSetting,
+  incompleteMessage,
+  movedMessage,
+  movedSetting,
+} from "../domain/copy.ts";
+import { type Store, StoreError } from "../domain/store.ts";
+import { namedLocation, readDatabaseUrl } from "../store/database-url.ts";
+import { type DataLocation, shownDataLocation } from "../store/location.ts";
+
+/** The result of a copy. */
+interface Copied {
+  readonly counts: CopyCounts;
+  /** The ids of events copied without their bodies, because the source could not read them. */
+  readonly damagedBodies: readonly string[];
+}
+
+/** Callbacks for the progress of a copy. */
+interface CopyProgress {
+  /** Called with the rows of each noun in the source, and those already in the target from an interrupted copy. */
+  counted(counts: CopyCounts, there: CopyCounts): void;
+  copied(rows: number): void;
+}
+
+/**
+ * Copies all data from a location that no server uses to an empty one, and marks the source as moved. An interrupted
+ * copy continues where it stopped. The target cannot be used before it is complete. Throws `StoreError`.
+ */
+export async function copyData(
+  from: DataLocation,
+  to: DataLocation,
+  progress: CopyProgress,
+): Promise<Copied> {
+  let isBegun = false;
+  try {
+    return await copyingFrom(from, shownDataLocation(to), (source) =>
+      copyingTo(to, source.copyId, (target) => {
+        isBegun = true;
+        return copyAll(source, target, progress);
+      }),
+    );
+  } catch (error) {
+    if (!isBegun) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreError(
+      `${reason.replace(/\.?$/, ".")} The copy was interrupted: run the same command to continue it. To let servers use the source again, run: onair copy --reopen --from ${namedDataLocation(from)}`,
+    );
+  }
+}
+
+async function copyAll(source: CopySource, target: CopyTarget, progress: CopyProgress): Promise<Copied> {
+  source.keepMark();
+  const [counts, there] = [await source.counts(), await target.counts()];
+  progress.counted(counts, there);
+  for (const noun of copiedNouns) {
+    for await (const rows of source.rows(noun, there[noun])) {
+      await target.add(noun, rows);
+      progress.copied(rows.length);
+    }
+  }
+  await target.derive();
+  const copied = await target.counts();
+  for (const noun of [...copiedNouns, "attempts"] as const) {
+    if (copied[noun] === counts[noun]) continue;
+    throw new StoreError(`The source has ${counts[noun]} ${noun}, but the target has ${copied[noun]}`);
+  }
+  return { counts, damagedBodies: source.damagedBodies };
+}
+
+async function copyingFrom<T>(
+  location: DataLocation,
+  to: string,
+  work: (source: CopySource) => Promise<T>,
+): Promise<T> {
+  if ("directory" in location) {
+    const { copyingFromDirectory } = await import("../store/sqlite/copy.ts");
+    return copyingFromDirectory(location.directory, to, work);
+  }
+  const { copyingFromDatabase } = await import("../postgres/copy.ts");
+  return copyingFromDatabase(settingsOf(location), to, work);
+}
+
+async function copyingTo<T>(
+  location: DataLocation,
+  copyId: string,
+  work: (target: CopyTarget) => Promise<T>,
+): Promise<T> {
+  if ("directory" in location) {
+    const { copyingToDirectory } = await import("../store/sqlite/copy.ts");
+    return copyingToDirectory(location.directory, copyId, work);
+  }
+  const { copyingToDatabase } = await import("../postgres/copy.ts");
+  return copyingToDatabase(settingsOf(location), copyId, work);
+}
+
+/** Removes the mark of data that was moved; returns false when there is none. Throws `StoreError`. */
+export async function reopenData(location: DataLocation): Promise<boolean> {
+  if ("directory" in location) {
+    const { reopenDirectory } = await import("../store/sqlite/copy.ts");
+    return reopenDirectory(location.directory);
+  }
+  const { reopenDatabase } = await import("../postgres/copy.ts");
+  return reopenDatabase(settingsOf(location));
+}
+
+const settingsOf = ({ database }: Extract<DataLocation, { database: unknown }>) =>
+  readDatabaseUrl(database.direct ?? database.url);
+
+const namedDataLocation = (location: DataLocation) =>
+  "directory" in location ? location.directory : namedLocation(settingsOf(location));
+
+/** Throws a `StoreError` when the data was moved elsewhere, or a copy to here is incomplete. */
+export async function requireNotMoved(store: Pick<Store, "settings">, location: DataLocation): Promise<void> {
+  const shown = shownDataLocation(location);
+  if ((await store.settings.get(copyingSetting)) !== null)
+    throw new StoreError(incompleteMessage(shown), true);
+  const to = await store.settings.get(movedSetting);
+  if (to !== null) throw new StoreError(movedMessage(shown, namedDataLocation(location), to), true);
+}

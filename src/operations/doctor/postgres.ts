@@ -1,0 +1,49 @@
+import { messageOf } from "../../domain/errors.ts";
+import { type Finding, findingsOf } from "../../domain/findings.ts";
+import { shownSizes } from "../../domain/storage.ts";
+import { postgresFacts, sizesByKind } from "../../postgres/facts.ts";
+import { schemaOf } from "../../postgres/open.ts";
+import { openPool } from "../../postgres/pool.ts";
+import { readDatabaseUrl } from "../../store/database-url.ts";
+import type { DatabaseSettings } from "../../store/location.ts";
+import { shownDataLocation } from "../../store/location.ts";
+import { factFindings } from "./database.ts";
+
+/** Checks a PostgreSQL database. Also returns its facts for other checks; null when unknown. */
+export async function postgresFindings(
+  database: DatabaseSettings,
+  now: number,
+): Promise<{
+  readonly findings: Finding[];
+  readonly signingKey: string | null;
+  readonly newestEventAt: number | null;
+}> {
+  const { ok, wrong } = findingsOf("database");
+  const schema = findingsOf("schema");
+  const location = shownDataLocation({ database });
+  const unknown = { signingKey: null, newestEventAt: null };
+  const settings = readDatabaseUrl(database.direct ?? database.url);
+  try {
+    const { applied, pending } = await schemaOf(settings);
+    if (pending.length > 0) {
+      const form = applied.length === 0 ? "is empty" : `has an older schema (${applied.at(-1)})`;
+      const message = `${location} ${form}: ${pending.length} migrations are pending`;
+      const advice = '"onair migrate" or the next "onair serve" upgrades it';
+      return { findings: [schema.warning(message, advice)], ...unknown };
+    }
+    const pool = openPool(settings, { connections: 1, isReader: true });
+    const [facts, kinds] = await Promise.all([postgresFacts(pool), sizesByKind(pool)]).finally(() =>
+      pool.close(),
+    );
+    const findings = [
+      ok(`PostgreSQL ${facts.version} answers at ${location}`),
+      schema.ok(`the database has the schema of this version (${applied.at(-1)})`),
+      ...factFindings(facts, now),
+      findingsOf("sizes").ok(shownSizes(kinds)),
+    ];
+    return { findings, signingKey: facts.signingKey, newestEventAt: facts.newestEventAt };
+  } catch (error) {
+    const message = messageOf(error);
+    return { findings: [wrong(message)], ...unknown };
+  }
+}

@@ -1,0 +1,121 @@
+import type { ServerNoticeData } from "../domain/notices.ts";
+import type { CheckStorage, StorageFault } from "../domain/store.ts";
+import { second } from "../domain/time.ts";
+import { inTime } from "../runtime/event-loop.ts";
+import type { Log } from "../runtime/log.ts";
+
+const checkEveryMs = 5 * second;
+const checkAgainMs = second;
+
+/** Callers wait no longer than this for a check. */
+const checkAtMostMs = second;
+
+const messages: Readonly<Record<StorageFault, string>> = {
+  full: "The disk of the database is full: nothing can be written",
+  failing: "The disk of the database fails",
+  damaged: "The database is damaged: stop the server and restore a backup",
+  unreachable: "The database cannot be reached, or does not accept writes",
+  taken: "Another process has taken the data directory: this server stops",
+  replaced: "A file of the database was removed or replaced while the server was running: restart the server",
+};
+
+const advice: Readonly<Record<StorageFault, string>> = {
+  full: "Free some space: move old backups away, or enlarge the disk. Nothing that was acknowledged is lost.",
+  failing: "Check the disk, its mount and the system log.",
+  damaged: "Stop the server, move the database away and restore the newest backup: onair restore.",
+  replaced:
+    "Nothing is written any more. Move the file back if it still exists, and restart the server. Otherwise restore the newest backup: onair restore.",
+  taken:
+    "Find out which process it is (onair.pid), and run one server on a directory. Keep onair.lock, and use a volume whose locks reach every host.",
+  unreachable: "Check that the database is running and reachable over the network.",
+};
+
+/** Announces a notice to the operator. */
+type Announce = (type: "storage.failing" | "storage.recovered", data: ServerNoticeData) => void;
+
+/** Faults that last until the server is restarted. */
+const lasting: ReadonlySet<StorageFault | null> = new Set<StorageFault>(["damaged", "replaced", "taken"]);
+
+/**
+ * Tracks whether the storage can be used, in the thread that answers requests: by faults of reads and writes, which are
+ * reported with `note`, and by a check at intervals. Logs one line for each change.
+ */
+export class StorageWatch {
+  #fault: StorageFault | null = null;
+  #check: CheckStorage | null = null;
+  #announce: Announce = () => {};
+  #checking: Promise<void> | null = null;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+  readonly #log: Log;
+  readonly #now: () => number;
+
+  constructor(log: Log, now: () => number = performance.now.bind(performance)) {
+    this.#log = log;
+    this.#now = now;
+  }
+
+  /** Why the storage cannot be used; null when it can. */
+  get problem(): string | null {
+    return this.#fault && messages[this.#fault];
+  }
+
+  /** Reports a fault that a read or a write has found. */
+  readonly note = (fault: StorageFault): void => {
+    if (this.#fault === fault || lasting.has(this.#fault)) return;
+    if (this.#fault !== null && !lasting.has(fault)) return;
+    this.#fault = fault;
+    this.#report();
+  };
+
+  /** Starts checking, logging and announcing. Before that, a start that fails reports the reason itself. */
+  start(check: CheckStorage, announce: Announce = () => {}): void {
+    this.#check = check;
+    this.#announce = announce;
+    this.#report();
+  }
+
+  #report(): void {
+    if (this.#check === null) return;
+    if (this.#fault !== null) {
+      this.#log.error(`storage_${this.#fault}`, { message: messages[this.#fault] });
+      const data = { summary: `${messages[this.#fault]}.`, advice: advice[this.#fault], fault: this.#fault };
+      this.#announce("storage.failing", data);
+    }
+    this.#schedule();
+  }
+
+  stop(): void {
+    this.#check = null;
+    clearTimeout(this.#timer);
+  }
+
+  /** Checks now, unless a check has just been made. */
+  async look(): Promise<void> {
+    const check = this.#check;
+    if (check === null || this.#now() - this.#checkedAt < checkAgainMs) return;
+    this.#checking ??= this.#lookBy(check).finally(() => {
+      this.#checking = null;
+    });
+    await inTime(this.#checking, checkAtMostMs);
+  }
+
+  async #lookBy(check: CheckStorage): Promise<void> {
+    const before = this.#fault;
+    // The check fails when a server that is stopping closes the storage.
+    const found = await check(before !== null).catch(() => before);
+    this.#checkedAt = this.#now();
+    if (found !== null) return this.note(found);
+    if (before === null || lasting.has(this.#fault)) return;
+    this.#fault = null;
+    this.#log.warn("storage_recovered", { after: before, message: "The storage accepts writes again" });
+    this.#announce("storage.recovered", { summary: "The storage accepts writes again.", advice: null });
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    if (this.#check === null) return;
+    const next = () => this.look().finally(() => this.#schedule());
+    this.#timer = setTimeout(next, this.#fault === null ? checkEveryMs : checkAgainMs).unref();
+  }
+}

@@ -1,0 +1,459 @@
+import { getTableName } from "drizzle-orm";
+import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import {
+  type CopiedNoun,
+  type CopiedRow,
+  type CopyCounts,
+  type CopySource,
+  type CopyTarget,
+  completedNow,
+  copiedNouns,
+  copiedSetting,
+  copiedSettings,
+  copyIdSetting,
+  copyingSetting,
+  incompleteMessage,
+  movedMessage,
+  movedSetting,
+  refuseFull,
+} from "../domain/copy.ts";
+import { newId } from "../domain/ids.ts";
+import { StoreError } from "../domain/store.ts";
+import { type ConnectionSettings, namedLocation, shownLocation } from "../store/database-url.ts";
+import { columnsOf } from "../store/drizzle/columns-of.ts";
+import { isAnyAlive } from "./membership.ts";
+import { advisoryLocks, takeLock } from "./migrations.ts";
+import { openPostgres, schemaOf } from "./open.ts";
+import { openPool, type Postgres, type Queries } from "./pool.ts";
+import { currentPart, hasPart, makePart, partOf } from "./retention.ts";
+import { foldedNames, termsOf } from "./search.ts";
+import { tables } from "./tables.ts";
+
+/** Tables that are not copied, with the reason. */
+export const postgresNotCopied: Readonly<Record<string, string>> = {
+  user_search: "is made of the users",
+  delivery_parts: "is made for the numbers of what is copied",
+  category_orders: "are kept for minutes, for walks that can begin again",
+  endpoint_shards: "says which process sends now",
+  replicas: "says which processes run now",
+  operator_sessions: "begin again by signing in",
+};
+
+/** The tables of PostgreSQL that are copied. Events are in several of them. */
+const postgresTables = Object.fromEntries(
+  Object.values<PgTable>(tables)
+    .map((table) => [getTableName(table), table] as const)
+    .filter(([name]) => !(name in postgresNotCopied)),
+) as { readonly [Table in PostgresTable]: PgTable };
+
+type PostgresTable = CopiedNoun | "event_ids" | "delivery_times";
+
+/** Columns that only PostgreSQL has, with their origin. */
+export const ownColumns: Readonly<Record<string, string>> = {
+  "users.folded": "is made of the names",
+  "tokens.made": "counts the rows, which are copied in their order",
+  "subscriptions.published_by": "says which process has published last",
+};
+
+/** Returns the names and types of the copied columns of a table. */
+export function copiedColumns(table: PostgresTable): readonly { name: string; type: string }[] {
+  return columnsOf(postgresTables[table])
+    .map(([name, column]) => ({ name, type: column.getSQLType() }))
+    .filter(({ name }) => !(`${table}.${name}` in ownColumns));
+}
+
+const batchRows = 500;
+
+/**
+ * The remains of each event: its deliveries, or only its id. Events get new numbers in the order of their last
+ * deliveries, because SQLite derives the next number of a delivery from the newest event.
+ */
+const numbered = `
+WITH sent AS (
+  SELECT event_seq, min(event_id) AS id, min(type) AS name, min(version) AS version, min(published_at) AS published_at,
+    min(broadcaster_user_id) AS broadcaster_user_id, min(seq) AS first, max(seq) AS last
+  FROM deliveries GROUP BY event_seq
+),
+numbered AS (
+  SELECT coalesce(s.event_seq, i.seq) AS event_seq, coalesce(i.id, s.id) AS id, s.name, s.version, s.published_at,
+    s.broadcaster_user_id, i.fingerprint, coalesce(s.first, i.seq) AS first_delivery,
+    coalesce(s.last - s.first + 1, 0) AS deliveries,
+    row_number() OVER (ORDER BY coalesce(s.last, i.seq - 1), coalesce(s.event_seq, i.seq)) AS seq
+  FROM sent s FULL JOIN event_ids i ON i.seq = s.event_seq
+)`;
+
+/** Events with the columns of SQLite. For an event without deliveries, only the id and fingerprint are known. */
+const events = `${numbered}
+SELECT n.seq, n.id, coalesce(n.name, '') AS name, coalesce(n.version, 1) AS version,
+  coalesce(n.broadcaster_user_id, 0) AS broadcaster_user_id, e.body, coalesce(n.fingerprint, '') AS fingerprint,
+  n.first_delivery, n.deliveries,
+  coalesce(n.published_at, (SELECT t.at FROM delivery_times t WHERE t.seq <= n.first_delivery ORDER BY t.at DESC LIMIT 1), 0)
+    AS published_at
+FROM numbered n LEFT JOIN events e ON e.seq = n.event_seq ORDER BY n.seq`;
+
+const deliveries = `${numbered}
+SELECT d.*, n.seq AS numbered FROM deliveries d JOIN numbered n ON n.event_seq = d.event_seq ORDER BY d.seq`;
+
+/**
+ * Copies from a database, which no server may use and which is marked as moved for the whole copy. The mark is removed
+ * when `work` fails before `keepMark` was called. Throws `StoreError`.
+ */
+export async function copyingFromDatabase<T>(
+  settings: ConnectionSettings,
+  to: string,
+  work: (source: CopySource) => Promise<T>,
+): Promise<T> {
+  const location = shownLocation(settings);
+  const pool = await openNewest(settings);
+  try {
+    // A part of a copy would be taken for all data.
+    if ((await settingOf(pool, copyingSetting)) !== undefined)
+      throw new StoreError(incompleteMessage(location), true);
+    // Marks first and then checks for servers. A server does this in the opposite order, so one of them notices the
+    // other.
+    const { marked, copyId, isNew } = await mark(pool, to);
+    if (marked !== to) throw new StoreError(movedMessage(location, namedLocation(settings), marked), true);
+    let isKept = !isNew;
+    try {
+      await requireUnserved(pool, location);
+      return await pool.transact(async (moment) => {
+        await moment.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+        await requireOnlyCopy(moment, location);
+        // Plans for all rows. By default PostgreSQL plans for the first rows of a cursor, for example with a nested
+        // loop, which takes far longer for all of them.
+        await moment.run("SET LOCAL cursor_tuple_fraction = 1");
+        const keepMark = () => {
+          isKept = true;
+        };
+        return work({
+          copyId,
+          damagedBodies: [],
+          counts: () => countsOf(moment),
+          rows: (noun, skipped) => rowsOf(moment, noun, skipped),
+          keepMark,
+        });
+      });
+    } catch (error) {
+      if (!isKept) await removeMark(pool).catch(() => {}); // the first error is the one to report
+      throw error;
+    }
+  } finally {
+    await pool.close();
+  }
+}
+
+/** Removes the mark of a database. Returns false when there is none. Throws `StoreError`. */
+export async function reopenDatabase(settings: ConnectionSettings): Promise<boolean> {
+  const pool = await openNewest(settings);
+  try {
+    return await pool.transact(async (transaction) => {
+      await requireOnlyCopy(transaction, shownLocation(settings));
+      const wasMarked = (await settingOf(transaction, movedSetting)) !== undefined;
+      await removeMark(transaction);
+      return wasMarked;
+    });
+  } finally {
+    await pool.close();
+  }
+}
+
+/** Prevents other copies of the database until the transaction ends. Throws a `StoreError` when one is running. */
+async function requireOnlyCopy(transaction: Queries, location: string): Promise<void> {
+  if (!(await takeLock(transaction, advisoryLocks.copy)))
+    throw new StoreError(`A copy of the database ${location} is running. Wait until it ends, or stop it.`);
+}
+
+/** Opens a database with the current schema, without statement timeouts, because a statement may read all data. */
+async function openNewest(settings: ConnectionSettings): Promise<Postgres> {
+  const { applied, pending, isNewer } = await schemaOf(settings);
+  const location = shownLocation(settings);
+  if (applied.length === 0) throw new StoreError(`There is no data in the database ${location}.`, true);
+  if (pending.length > 0) {
+    throw new StoreError(
+      `The data of ${location} is of an older version. Migrate it first, with onair migrate.`,
+      true,
+    );
+  }
+  if (isNewer) {
+    throw new StoreError(
+      `The data of ${location} is of a newer version of onair. Copy it with that version.`,
+      true,
+    );
+  }
+  return openPool(settings, { connections: 2, statementTimeoutMs: 0 });
+}
+
+export async function settingOf(queries: Queries, key: string): Promise<string | undefined> {
+  const [row] = await queries.run<{ value: string }>("SELECT value FROM settings WHERE key = $1", [key]);
+  return row?.value;
+}
+
+/**
+ * Marks the source if it is not marked yet. Returns the mark and the id of the copy, which are those of the first copy.
+ */
+function mark(pool: Postgres, to: string) {
+  return pool.transact(async ({ run }) => {
+    const put = "INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT";
+    const made = await run(`${put} DO NOTHING RETURNING key`, [movedSetting, to]);
+    const isNew = made.length > 0;
+    // An id without a mark is of an earlier copy, and is replaced. A mark of an older version has no id yet.
+    const ofCopy = isNew ? "(key) DO UPDATE SET value = excluded.value" : "DO NOTHING";
+    await run(`${put} ${ofCopy}`, [copyIdSetting, newId()]);
+    const settings = await run<{ key: string; value: string }>(
+      "SELECT key, value FROM settings WHERE key IN ($1, $2)",
+      [movedSetting, copyIdSetting],
+    );
+    const valueIn = (name: string) => settings.find(({ key }) => key === name)?.value ?? "";
+    return { marked: valueIn(movedSetting), copyId: valueIn(copyIdSetting), isNew };
+  });
+}
+
+async function removeMark(queries: Queries): Promise<void> {
+  await queries.run("DELETE FROM settings WHERE key IN ($1, $2)", [movedSetting, copyIdSetting]);
+}
+
+/** Throws a `StoreError` when a server uses the database. */
+async function requireUnserved(queries: Queries, location: string): Promise<void> {
+  if (!(await isAnyAlive(queries))) return;
+  throw new StoreError(
+    `A server uses the database ${location}, or ended within the last seconds. Stop all of them, and copy again.`,
+  );
+}
+
+/** Returns the number of rows of each noun. */
+async function countsOf(queries: Queries): Promise<CopyCounts> {
+  const froms: Partial<Record<CopiedNoun, string>> = {
+    settings: `settings WHERE ${copiedSettings}`,
+    events: "(SELECT event_seq FROM deliveries UNION SELECT seq FROM event_ids) AS known",
+  };
+  const counted = copiedNouns.map(
+    (noun) => `(SELECT count(*) FROM ${froms[noun] ?? noun})::float8 AS ${noun}`,
+  );
+  const [counts] = await queries.run<CopyCounts>(
+    `SELECT ${counted.join()}, (SELECT coalesce(sum(cardinality(attempt_log)), 0) FROM deliveries)::float8 AS attempts`,
+  );
+  if (!counts) throw new Error("The database returned no counts");
+  return counts;
+}
+
+async function* rowsOf(
+  moment: Queries,
+  noun: CopiedNoun,
+  skipped: number,
+): AsyncGenerator<readonly CopiedRow[]> {
+  const cursor = `copied_${noun}`;
+  await moment.run(
+    `DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT row_to_json(r)::text AS row FROM (${statementOf(noun)}) AS r`,
+  );
+  if (skipped > 0) await moment.run(`MOVE FORWARD ${skipped} FROM ${cursor}`);
+  for (;;) {
+    const found = await moment.run<{ row: string }>(`FETCH ${batchRows} FROM ${cursor}`);
+    if (found.length > 0) yield found.map(({ row }) => rowOf(noun, JSON.parse(row)));
+    if (found.length < batchRows) break;
+  }
+  await moment.run(`CLOSE ${cursor}`);
+}
+
+function rowOf(noun: CopiedNoun, row: CopiedRow): CopiedRow {
+  return noun === "deliveries" ? { ...row, event_seq: row["numbered"] } : row;
+}
+
+function statementOf(noun: CopiedNoun): string {
+  if (noun === "events") return events;
+  if (noun === "deliveries") return deliveries;
+  if (noun === "settings") return `SELECT * FROM settings WHERE ${copiedSettings} ORDER BY key`;
+  if (noun === "tokens") return "SELECT * FROM tokens ORDER BY made";
+  return `SELECT * FROM ${noun} ORDER BY ${keyOf(noun).join()}`;
+}
+
+/** Returns the columns of the primary key, which give the rows a fixed order. */
+function keyOf(noun: CopiedNoun): readonly string[] {
+  const { columns, primaryKeys } = getTableConfig(postgresTables[noun]);
+  const key = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
+  if (key.length === 0) throw new Error(`${noun} has no primary key`);
+  return key.map(({ name }) => `"${name}"`);
+}
+
+/**
+ * Copies into an empty database, or continues an interrupted copy. The database is marked as incomplete, so a server
+ * that starts meanwhile refuses it. Throws `StoreError`.
+ */
+export async function copyingToDatabase<T>(
+  settings: ConnectionSettings,
+  copyId: string,
+  work: (target: CopyTarget) => Promise<T>,
+): Promise<T> {
+  await (await openPostgres(settings, { connections: 1 })).close();
+  const pool = openPool(settings, { connections: 1, statementTimeoutMs: 0 });
+  try {
+    await claim(pool, `The database ${shownLocation(settings)}`, copyId);
+    const filling = new Filling(pool);
+    const made = await work({
+      counts: () => countsOf(pool),
+      add: (noun, rows) => filling.add(noun, rows),
+      derive: () => deriveAll(pool, Date.now()),
+    });
+    const completed = [copiedSetting, completedNow(copyId), copyingSetting];
+    await pool.run("UPDATE settings SET key = $1, value = $2 WHERE key = $3", completed);
+    return made;
+  } finally {
+    await pool.close();
+  }
+}
+
+/** Marks the database as the target of this copy. */
+async function claim(pool: Postgres, location: string, copyId: string): Promise<void> {
+  const isNew = await pool.transact(async (transaction) => {
+    await transaction.run("LOCK TABLE settings IN ACCESS EXCLUSIVE MODE");
+    const marked = await settingOf(transaction, copyingSetting);
+    if (marked === copyId) return false;
+    if (marked)
+      throw new StoreError(`${location} has a part of another copy: create the database again.`, true);
+    const there = await countsOf(transaction);
+    if (Object.values(there).some((count) => count > 0))
+      refuseFull(location, copyId, await settingOf(transaction, copiedSetting));
+    await transaction.run("INSERT INTO settings (key, value) VALUES ($1, $2)", [copyingSetting, copyId]);
+    return true;
+  });
+  try {
+    // A server checks for the mark after its first heartbeat, so one of them notices the other.
+    await requireUnserved(pool, location);
+  } catch (error) {
+    if (isNew) await pool.run("DELETE FROM settings WHERE key = $1", [copyingSetting]);
+    throw error;
+  }
+}
+
+const numberOf = (row: CopiedRow, name: string): number => Number(row[name] ?? 0);
+
+/** Sets sequences and the parts of the log to continue after the copied rows, and collects the planner's statistics. */
+async function deriveAll(pool: Postgres, now: number): Promise<void> {
+  for (const table of ["notices", "audit"]) {
+    await pool.run(
+      `SELECT setval(pg_get_serial_sequence('${table}', 'seq'), max(seq)) FROM ${table} HAVING max(seq) > 0`,
+    );
+  }
+  const current = await currentPart(pool);
+  await pool.transact((transaction) => makePart(transaction, current + 1));
+  // Retention counts from the time of the copy, because the original times of the parts are not known.
+  for (let part = 0; part <= current; part++) {
+    if (!(await hasPart(pool, "deliveries", part))) continue;
+    await pool.run(
+      "INSERT INTO delivery_parts (part, begun_at, ended_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+      [part, now, part < current ? now : null],
+    );
+  }
+  await pool.run("ANALYZE");
+}
+
+class Filling {
+  /** Parts of the log that are known to exist. */
+  readonly #parts = new Set([0]);
+
+  constructor(readonly pool: Postgres) {}
+
+  /** Adds rows in one transaction, which is not synced to disk. The last commit of the copy syncs all of them. */
+  async add(noun: CopiedNoun, rows: readonly CopiedRow[]): Promise<void> {
+    const isLogged = noun === "events" || noun === "deliveries";
+    if (isLogged) await this.#reserveNumbers(rows.flatMap(numbersOf));
+    await this.pool.transact(async (transaction) => {
+      await transaction.run("SET LOCAL synchronous_commit = off");
+      if (noun === "users") await addUsers(transaction, rows);
+      else if (noun === "events") await addEvents(transaction, rows);
+      else await insert(transaction, noun, rows);
+    });
+  }
+
+  /** Makes the parts of the log for these numbers, and sets the sequence after them. */
+  async #reserveNumbers(numbers: readonly number[]): Promise<void> {
+    for (const part of new Set(numbers.map(partOf))) {
+      if (this.#parts.has(part)) continue;
+      await this.pool.transact((transaction) => makePart(transaction, part));
+      this.#parts.add(part);
+    }
+    await this.pool.run(
+      "SELECT setval('delivery_numbers', greatest($1::bigint, last_value)) FROM delivery_numbers",
+      [numbers.reduce((most, number) => Math.max(most, number), 1)],
+    );
+  }
+}
+
+/** Returns the first and last number that a row of the log uses. */
+function numbersOf(row: CopiedRow): number[] {
+  const seq = numberOf(row, "seq");
+  if (!("first_delivery" in row)) return [seq];
+  return [seq, numberOf(row, "first_delivery") + numberOf(row, "deliveries") - 1];
+}
+
+async function addUsers(queries: Queries, rows: readonly CopiedRow[]): Promise<void> {
+  const folded = rows.map((row) => ({
+    ...row,
+    folded: foldedNames({ username: String(row["username"]), display_name: String(row["display_name"]) }),
+  }));
+  await insert(queries, "users", folded, [{ name: "folded", type: "text" }]);
+  await queries.run(
+    `INSERT INTO user_search (user_id, terms, popularity)
+     SELECT id, terms::int4[], onair_popularity(followers)
+     FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS t(id, terms, followers)`,
+    [
+      folded.map((row) => numberOf(row, "id")),
+      folded.map((row) => `{${termsOf(row.folded)}}`),
+      folded.map((row) => numberOf(row, "followers_count")),
+    ],
+  );
+}
+
+async function addEvents(queries: Queries, rows: readonly CopiedRow[]): Promise<void> {
+  await insert(queries, "event_ids", rows);
+  await insert(
+    queries,
+    "events",
+    rows.filter(({ body }) => body !== null),
+  );
+  const [last] = await queries.run<{ at: number | null }>("SELECT max(at)::float8 AS at FROM delivery_times");
+  let lastMinute = minuteOf(last?.at ?? -1);
+  const times: CopiedRow[] = [];
+  for (const row of rows) {
+    const at = numberOf(row, "published_at");
+    const minute = minuteOf(at);
+    if (minute <= lastMinute) continue;
+    lastMinute = minute;
+    times.push({ at, seq: row["first_delivery"] });
+  }
+  await insert(queries, "delivery_times", times);
+}
+
+/**
+ * Inserts rows, passed as one JSON parameter. JSON columns are strings in it, because JSON text may contain an escaped
+ * NUL.
+ */
+async function insert(
+  queries: Queries,
+  table: PostgresTable,
+  rows: readonly CopiedRow[],
+  more: readonly { name: string; type: string }[] = [],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const columns = [...copiedColumns(table), ...more];
+  const isJson = (type: string) => type.startsWith("json");
+  const given = columns.map(({ name, type }) => `"${name}" ${isJson(type) ? "text" : type}`);
+  const values = columns.map(({ name, type }) => {
+    if (type === "json[]") return `ARRAY(SELECT json_array_elements("${name}"::json))`;
+    return type === "json" ? `"${name}"::json` : `"${name}"`;
+  });
+  const json = columns.filter(({ type }) => isJson(type)).map(({ name }) => name);
+  const encoded = rows.map((row) => {
+    const texts = json.map((name) => [name, row[name] === null ? null : JSON.stringify(row[name])]);
+    return {
+      ...Object.fromEntries(columns.map(({ name }) => [name, row[name]])),
+      ...Object.fromEntries(texts),
+    };
+  });
+  await queries.run(
+    `INSERT INTO ${table} (${columns.map(({ name }) => `"${name}"`).join()}) OVERRIDING SYSTEM VALUE
+       SELECT ${values.join()} FROM json_to_recordset($1::text::json) AS given(${given.join()})`,
+    [JSON.stringify(encoded)],
+  );
+}
+
+const minuteOf = (at: number) => Math.floor(at / 60_000);

@@ -1,0 +1,136 @@
+import { and, count, eq, gte, lt, sql } from "drizzle-orm";
+import type { NewLivestream } from "../domain/livestreams.ts";
+import type { ReplayStore } from "../domain/replays.ts";
+import type { OrderStore } from "../domain/replicas.ts";
+import type { SubscriptionList } from "../domain/subscriptions.ts";
+import { excluded } from "../store/drizzle/columns-of.ts";
+import { type Dialect, execute, type Orm, type Work } from "../store/drizzle/dialect.ts";
+import { maxRows, replayStore } from "../store/drizzle/replays.ts";
+import type { OwnStatements } from "../store/drizzle/subscriptions.ts";
+import { given, isOneOf } from "./columns.ts";
+import type { Postgres, Queries } from "./pool.ts";
+import { deliveryPositions } from "./positions.ts";
+import { deliveries, livestreams, categoryOrders as orders, subscriptions } from "./schema.ts";
+
+/** Stores livestreams with one statement. Unchanged ones are not written. */
+export function* putLivestreams(orm: Orm, batch: readonly NewLivestream[], now: string): Work<void> {
+  yield* execute(
+    orm
+      .insert(livestreams)
+      .select(
+        sql`SELECT given.channel_id, given.category_id, given.viewers, given.title, given.language,
+            coalesce(given.started_at, known.started_at, ${now})
+          FROM ${given(livestreams, batch)}
+          LEFT JOIN ${livestreams} AS known ON known.channel_id = given.channel_id ORDER BY given.n`,
+      )
+      .onConflictDoUpdate({
+        target: livestreams.channel_id,
+        set: excluded(livestreams),
+        setWhere: sql`${livestreams} IS DISTINCT FROM excluded`,
+      }),
+  );
+}
+
+export function orderStore({ orm }: Postgres): OrderStore {
+  return {
+    async keep(taken_at, content, used_at) {
+      await orm
+        .insert(orders)
+        .values({ taken_at, content: Buffer.from(content), used_at })
+        .onConflictDoUpdate({
+          target: orders.taken_at,
+          set: { used_at: sql`greatest(${orders.used_at}, excluded.used_at)` },
+        });
+    },
+    async find(takenAt) {
+      const [found] = await orm
+        .select({ content: orders.content })
+        .from(orders)
+        .where(eq(orders.taken_at, takenAt));
+      return found?.content ?? null;
+    },
+    async prune(before) {
+      await orm.delete(orders).where(lt(orders.used_at, before));
+      return true;
+    },
+  };
+}
+
+const { seq, application_id, broadcaster_user_id, subscription_id, type, status, published_at } = deliveries;
+
+export const postgresReplays = (shared: Dialect): ReplayStore =>
+  replayStore(shared, {
+    *range(orm, from, to) {
+      const positions = deliveryPositions({ orm });
+      const behind = (yield* execute(positions.last())) + 1;
+      const range = yield* execute(positions.between(from, to));
+      const end = Math.min(range.to ?? behind, behind);
+      return { first: Math.min(range.from, end), end };
+    },
+    *ahead(orm, replay) {
+      const wanted = replay.status;
+      // Literals, because a parameter would not match the partial index.
+      const isFailedOrExpired = sql`${status} IN ('failed', 'expired')`;
+      const isNext = and(
+        eq(application_id, replay.application_id),
+        gte(seq, replay.position),
+        lt(seq, replay.end),
+        wanted === "failed" || wanted === "expired" ? isFailedOrExpired : undefined,
+      );
+      const isWanted = sql`(SELECT count(*) > 0 FROM subscriptions s WHERE s.id = ${subscription_id})`;
+      const shownStatus = sql`CASE WHEN ${status} <> 'pending' OR ${isWanted} THEN ${status} ELSE 'canceled' END`;
+      const isAsked = and(
+        gte(published_at, replay.from_at),
+        lt(published_at, replay.to_at),
+        replay.subscription_id === null ? undefined : eq(subscription_id, replay.subscription_id),
+        replay.type === null ? undefined : eq(type, replay.type),
+        replay.broadcaster_user_id === null ? undefined : eq(broadcaster_user_id, replay.broadcaster_user_id),
+        wanted === null ? undefined : sql`${shownStatus} = ${wanted}`,
+      );
+      const next = orm.select({ seq, isAsked: sql<boolean>`${isAsked}` }).from(deliveries);
+      const looked = yield* execute(next.where(isNext).orderBy(seq).limit(maxRows));
+      return {
+        seqs: looked.filter((one) => one.isAsked).map((one) => one.seq),
+        behind: looked.length < maxRows ? replay.end : (looked.at(-1)?.seq ?? 0) + 1,
+      };
+    },
+  });
+
+/** Makes the statements for subscriptions that are specific to PostgreSQL. */
+export const subscriptionStatements = (queries: Queries): OwnStatements => ({
+  list: (application, broadcaster) => readSubscriptionList(queries, application, broadcaster),
+  counted: (orm, id) => orm.select({ n: count() }).from(subscriptions).where(eq(subscriptions.app_id, id)),
+  isOf: (applicationId, broadcasters) =>
+    and(eq(subscriptions.app_id, applicationId), isOneOf(subscriptions.broadcaster_user_id, broadcasters)),
+});
+
+const sliceSize = 1_000;
+
+/** PostgreSQL builds the JSON, which is faster than building objects. One statement reads one snapshot. */
+const statement = `
+WITH record AS (
+  SELECT (row_number() OVER (ORDER BY id) - 1) / ${sliceSize} AS slice, id,
+    concat('{"id":"', id, '","app_id":"', app_id, '","broadcaster_user_id":', coalesce(broadcaster_user_id::text, 'null'),
+      ',"event":', to_json(event), ',"version":', version, ',"method":"webhook","created_at":"', created_at,
+      '","updated_at":"', updated_at, '"}') AS json
+  FROM subscriptions WHERE app_id = $1 AND ($2::bigint IS NULL OR broadcaster_user_id = $2)
+)
+SELECT count(*)::float8 AS used, NULL AS json FROM subscriptions WHERE app_id = $1
+UNION ALL
+(SELECT 0, string_agg(json, ',' ORDER BY id) FROM record GROUP BY slice ORDER BY slice)`;
+
+/** Reads the subscriptions of an application, or those with one broadcaster. */
+async function readSubscriptionList(
+  { run }: Queries,
+  applicationId: string,
+  broadcasterId: number | null,
+): Promise<SubscriptionList> {
+  const [first, ...slices] = await run<{ used: number; json: string | null }>(statement, [
+    applicationId,
+    broadcasterId,
+  ]);
+  return {
+    used: first?.used ?? 0,
+    slices: slices.map(({ json }) => new TextEncoder().encode(json ?? "")),
+  };
+}

@@ -1,0 +1,310 @@
+import type { DeliveryMode } from "../domain/applications.ts";
+import { BatchRefused } from "../domain/batches.ts";
+import type {
+  DueDelivery,
+  EventStore,
+  NewEvent,
+  PublishedEvent,
+  ReserveSlot,
+  SentEvent,
+  StoredEvent,
+} from "../domain/deliveries.ts";
+import { DomainError, inOneLine } from "../domain/errors.ts";
+import { newId } from "../domain/ids.ts";
+import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../store/rows.ts";
+import type { Postgres, Queries } from "./pool.ts";
+import { publishingLock } from "./positions.ts";
+import type { ClaimedDeliveries, StoreRead } from "./queue.ts";
+import type { OwnedShards } from "./shards.ts";
+
+/** One row for each delivery of an event, or a single row for an event without deliveries. */
+interface FannedOut {
+  /** Position of the event in the batch, from 1. */
+  readonly n: number;
+  /** Whether the event was stored now. False for an unknown broadcaster or the id of an earlier event. */
+  readonly is_new: boolean;
+  readonly seq: number | null;
+  readonly id: string;
+  readonly application_id: string;
+  readonly subscription_id: string;
+  readonly sequence: number;
+  readonly mode: DeliveryMode;
+  /** Whether this process has also published the subscription's previous delivery, or there is none. */
+  readonly follows: boolean;
+}
+
+/**
+ * The id of a delivery `d`, a ULID. Time and random digits are a parameter; the last eight digits are from its number.
+ */
+const deliveryId = "d.prefix || lpad((d.seq % 100000000)::text, 8, '0')";
+
+/**
+ * Stores a batch of events with their deliveries in one statement: one round trip and one sync. Subscriptions are
+ * locked in the order of their ids, so two publishing processes cannot deadlock. Numbers are taken after these locks,
+ * so the numbers of a subscription's deliveries ascend with its sequence.
+ */
+const statement = `
+WITH started AS MATERIALIZED (SELECT ${publishingLock}),
+given AS MATERIALIZED (
+  SELECT g.*, EXISTS (SELECT FROM users u WHERE u.id = g.broadcaster) AS is_known
+  FROM started, unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[], $7::bigint[],
+    $8::bigint[], $9::text[]) WITH ORDINALITY
+    AS g(id, name, version, broadcaster, body, fingerprint, published_at, expires_at, prefix, n)
+),
+keys AS MATERIALIZED (SELECT DISTINCT broadcaster, name, version FROM given WHERE is_known),
+receivers AS MATERIALIZED (
+  SELECT s.id, s.broadcaster_user_id, s.event, s.version, s.published_by FROM subscriptions s
+  JOIN keys k ON k.broadcaster = s.broadcaster_user_id AND k.name = s.event AND k.version = s.version
+  ORDER BY s.id FOR NO KEY UPDATE OF s
+),
+fresh AS (
+  INSERT INTO event_ids (id, seq, fingerprint, deliveries)
+  SELECT id, nextval('delivery_numbers'), fingerprint, receivers
+  FROM (SELECT g.id, g.fingerprint, coalesce(r.receivers, 0) AS receivers FROM given g
+        LEFT JOIN (SELECT broadcaster_user_id, event, version, count(*) AS receivers FROM receivers GROUP BY 1, 2, 3) r
+          ON r.broadcaster_user_id = g.broadcaster AND r.event = g.name AND r.version = g.version
+        WHERE g.is_known ORDER BY g.n) AS in_order
+  ON CONFLICT (id) DO NOTHING RETURNING id, seq, deliveries
+),
+kept AS MATERIALIZED (
+  SELECT DISTINCT ON (g.id) g.*, f.seq, f.deliveries FROM given g JOIN fresh f ON f.id = g.id
+  WHERE g.is_known ORDER BY g.id, g.n
+),
+counted AS (
+  UPDATE subscriptions s SET sequence = s.sequence + k.events, published_by = $10::bigint
+  FROM receivers r
+  JOIN (SELECT broadcaster, name, version, count(*) AS events FROM kept GROUP BY 1, 2, 3) k
+    ON k.broadcaster = r.broadcaster_user_id AND k.name = r.event AND k.version = r.version
+  WHERE s.id = r.id
+  RETURNING s.id, s.app_id, k.broadcaster, k.name, k.version, s.sequence - k.events AS before,
+    s.sequence = k.events OR coalesce(r.published_by = $10::bigint, false) AS follows
+),
+bodies AS (INSERT INTO events (seq, body) SELECT seq, body FROM kept WHERE deliveries > 0),
+published AS (
+  UPDATE event_types t SET is_published = true FROM kept k
+  WHERE t.name = k.name AND t.version = k.version AND NOT t.is_published
+),
+numbered AS MATERIALIZED (
+  SELECT in_order.*, nextval('delivery_numbers') AS seq FROM (
+    SELECT k.n, k.id AS event_id, k.seq AS event_seq, k.name, k.version, k.broadcaster, k.published_at, k.expires_at,
+      k.prefix, c.id AS subscription_id, c.app_id,
+      c.before + row_number() OVER (PARTITION BY c.id ORDER BY k.n) AS sequence,
+      CASE WHEN a.delivery = 'webhook' OR a.disabled THEN 'webhook'
+           WHEN a.webhook_url IS NULL THEN 'stream' ELSE a.delivery END AS mode, c.follows
+    FROM kept k
+    JOIN counted c ON c.broadcaster = k.broadcaster AND c.name = k.name AND c.version = k.version
+    JOIN applications a ON a.id = c.app_id
+    ORDER BY k.n, c.id
+  ) AS in_order
+),
+made AS (
+  INSERT INTO deliveries (seq, id, event_seq, event_id, type, version, broadcaster_user_id, published_at, application_id,
+    subscription_id, sequence, expires_at, status, next_attempt_at, finished_at)
+  SELECT seq, ${deliveryId}, event_seq, event_id, name, version, broadcaster,
+    published_at, app_id, subscription_id, sequence, expires_at,
+    CASE mode WHEN 'stream' THEN 'delivered' ELSE 'pending' END,
+    CASE mode WHEN 'stream' THEN NULL ELSE 0 END,
+    CASE mode WHEN 'stream' THEN published_at END
+  FROM numbered d
+)
+SELECT g.n::float8, k.n IS NOT NULL AS is_new, d.seq::float8, ${deliveryId} AS id, d.app_id AS application_id,
+  d.subscription_id, d.sequence::float8, d.mode, d.follows
+FROM given g LEFT JOIN kept k ON k.n = g.n LEFT JOIN numbered d ON d.n = k.n
+ORDER BY d.seq NULLS LAST, g.n`;
+
+/** Stores events with their deliveries. `publisher` is the id of this process. */
+export function fanOut(
+  connection: Queries,
+  events: readonly NewEvent[],
+  publisher: number,
+): Promise<FannedOut[]> {
+  return connection.run<FannedOut>(statement, [
+    events.map(({ id }) => id),
+    events.map(({ name }) => name),
+    events.map(({ version }) => version),
+    events.map(({ broadcaster_user_id }) => broadcaster_user_id),
+    events.map(({ body }) => body),
+    events.map(({ fingerprint }) => Buffer.from(fingerprint)),
+    events.map(({ published_at }) => published_at),
+    events.map(({ expires_at }) => expires_at),
+    events.map(() => newId().slice(0, 18)),
+    publisher,
+  ]);
+}
+
+interface EarlierEvent {
+  readonly id: string;
+  readonly fingerprint: Buffer;
+  readonly deliveries: number;
+}
+
+/** Reads the stored events with these ids. */
+function earlierEvents(connection: Queries, ids: readonly string[]): Promise<EarlierEvent[]> {
+  return connection.run<EarlierEvent>(
+    "SELECT id, fingerprint, deliveries::float8 FROM event_ids WHERE id = ANY($1::text[])",
+    [ids],
+  );
+}
+
+interface Waiting {
+  readonly event: NewEvent;
+  readonly reserveSlot: ReserveSlot;
+  resolve(stored: StoredEvent): void;
+  reject(error: unknown): void;
+}
+
+/** Limits of the events of one commit. */
+const maxGathered = 256;
+const maxGatheredBytes = 2 * 1024 * 1024;
+
+/**
+ * Group commit: while a statement stores events, further events are collected, and the next statement stores all of
+ * them. One statement is in progress at a time, so that results arrive in the order of the commits.
+ */
+export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned: OwnedShards): EventStore {
+  let gathered: Waiting[] = [];
+  /** Ends when the statement in progress and all queued ones have ended. */
+  let tail: Promise<void> = Promise.resolve();
+  let isScheduled = false;
+
+  const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = tail.then(work);
+    tail = result.then(
+      () => {},
+      () => {},
+    );
+    return result;
+  };
+
+  const schedule = (): void => {
+    if (isScheduled || gathered.length === 0) return;
+    isScheduled = true;
+    void enqueue(async () => {
+      isScheduled = false;
+      const batch = nextBatch(gathered);
+      gathered = gathered.slice(batch.length);
+      schedule();
+      await keep(batch);
+    });
+  };
+
+  const keep = async (batch: readonly Waiting[]): Promise<void> => {
+    const read = claimed.beginRead();
+    try {
+      const events = batch.map(({ event }) => event);
+      const outcomes = await outcomesOf(pool, events, await fanOut(pool, events, owned.replica));
+      for (const [i, { event, reserveSlot, resolve, reject }] of batch.entries()) {
+        const outcome = outcomes[i];
+        if (outcome instanceof DomainError) reject(outcome);
+        else if (outcome) resolve(storedEvent({ claimed, owned, read, reserveSlot }, event, outcome));
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      read.end();
+    }
+  };
+
+  return {
+    publish: (event, reserveSlot) =>
+      new Promise((resolve, reject) => {
+        gathered.push({ event, reserveSlot, resolve, reject });
+        // At the end of this turn of the event loop, so that all of its events share a statement.
+        if (gathered.length === 1) setImmediate(schedule);
+      }),
+    publishAll: (events, reserveSlot) =>
+      enqueue(async () => {
+        const read = claimed.beginRead();
+        try {
+          const outcomes = await pool.transact(async (transaction) => {
+            const all = await outcomesOf(
+              transaction,
+              events,
+              await fanOut(transaction, events, owned.replica),
+            );
+            const refusals = all.map((one) => (one instanceof DomainError ? inOneLine(one) : null));
+            if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
+            return all.flatMap((one) => (one instanceof DomainError ? [] : one));
+          });
+          const stored = outcomes.flatMap((outcome, i) => {
+            const event = events[i];
+            return event ? storedEvent({ claimed, owned, read, reserveSlot }, event, outcome) : [];
+          });
+          return joinedEvents(stored);
+        } finally {
+          read.end();
+        }
+      }),
+  };
+}
+
+function nextBatch(gathered: readonly Waiting[]): readonly Waiting[] {
+  let bytes = 0;
+  const end = gathered.findIndex(({ event }, i) => {
+    bytes += event.body.length;
+    return i > 0 && (i === maxGathered || bytes > maxGatheredBytes);
+  });
+  return end === -1 ? gathered : gathered.slice(0, end);
+}
+
+/** A published event with the deliveries that were made now. */
+interface Outcome extends PublishedEvent {
+  readonly made: readonly FannedOut[];
+}
+
+/** Returns for each event its outcome, or the error with which it was refused. */
+async function outcomesOf(
+  connection: Queries,
+  events: readonly NewEvent[],
+  rows: readonly FannedOut[],
+): Promise<(Outcome | DomainError)[]> {
+  const made = Map.groupBy(rows, ({ n }) => n - 1);
+  const repeated = events.filter((_, i) => made.get(i)?.[0]?.is_new === false).map(({ id }) => id);
+  const earlier = new Map(
+    (repeated.length === 0 ? [] : await earlierEvents(connection, repeated)).map((one) => [one.id, one]),
+  );
+  const newAt = new Map(events.flatMap(({ id }, i) => (made.get(i)?.[0]?.is_new ? [[id, i] as const] : [])));
+  return events.map(({ id, fingerprint }, i) => {
+    const its = made.get(i) ?? [];
+    if (its[0]?.is_new) {
+      const deliveries = its.filter(({ seq }) => seq !== null);
+      return { id, deliveries: deliveries.length, made: deliveries };
+    }
+    // An event may have the id of a later one only if it is refused for its broadcaster.
+    const known = (newAt.get(id) ?? 0) > i ? undefined : earlier.get(id);
+    if (known?.fingerprint.equals(fingerprint)) return { id, deliveries: known.deliveries, made: [] };
+    return known ? idOfOther(id) : unknownBroadcaster();
+  });
+}
+
+interface Claiming {
+  readonly claimed: ClaimedDeliveries;
+  readonly owned: OwnedShards;
+  readonly read: StoreRead;
+  readonly reserveSlot: ReserveSlot;
+}
+
+/** Claims deliveries for the dispatcher as far as the dispatcher has capacity. */
+function storedEvent(
+  { claimed, owned, read, reserveSlot }: Claiming,
+  event: NewEvent,
+  outcome: Outcome,
+): StoredEvent {
+  const { id, name, version, body } = event;
+  const taken: DueDelivery[] = [];
+  const streamed = new Set<string>();
+  let sent: SentEvent | null = null;
+  for (const delivery of outcome.made) {
+    const { seq, application_id, subscription_id, sequence, mode, follows } = delivery;
+    if (mode !== "webhook") streamed.add(application_id);
+    if (mode === "stream" || seq === null) continue;
+    // A concurrent claim may have taken it already.
+    if (reserveSlot(application_id, !follows) && claimed.claim(read, owned.of(application_id), seq)) {
+      sent ??= { id, name, version, body: Buffer.from(body) };
+      taken.push(
+        newDelivery({ seq, id: delivery.id, application_id, subscription_id, sequence }, event, sent),
+      );
+    }
+  }
+  return { id: outcome.id, deliveries: outcome.deliveries, taken, streamed: [...streamed] };
+}

@@ -1,0 +1,284 @@
+import { eq } from "drizzle-orm";
+import type { Claimed, DeliveryStore, DueDelivery, SentEvent } from "../domain/deliveries.ts";
+import type { Endpoint } from "../domain/endpoints.ts";
+import { batchedPerTick } from "../runtime/event-loop.ts";
+import type { Postgres, Queries } from "./pool.ts";
+import { endpoints } from "./schema.ts";
+import type { Fence, OwnedShards } from "./shards.ts";
+
+/**
+ * The deliveries that this process has claimed: those in its memory. The database has them only as pending. When the
+ * process dies, the next owner of the endpoint sends all of them again whose results were not recorded.
+ */
+export class ClaimedDeliveries {
+  readonly #byApplication = new Map<string, Set<number>>();
+  readonly #fenceOf = new Map<number, Fence>();
+  /** When deliveries were recorded or released during a read of the store, which may still show them as pending. */
+  readonly #released = new Map<number, number>();
+  readonly #reads = new Set<StoreRead>();
+  #time = 0;
+
+  /** Call this before reading deliveries to claim, and `end` the result in any case. */
+  beginRead(): StoreRead {
+    const read: StoreRead = {
+      startedAt: this.#time,
+      end: () => {
+        this.#reads.delete(read);
+        if (this.#reads.size === 0) this.#released.clear();
+      },
+    };
+    this.#reads.add(read);
+    return read;
+  }
+
+  /**
+   * Claims a delivery that was read. Returns false when it is claimed already, or was recorded or released since the
+   * read began. Its result can be recorded only while the epoch of its fence lasts.
+   */
+  claim(read: StoreRead, fence: Fence, seq: number): boolean {
+    if (this.#fenceOf.has(seq) || (this.#released.get(seq) ?? -1) > read.startedAt) return false;
+    this.#fenceOf.set(seq, fence);
+    const its = this.#byApplication.get(fence.application);
+    if (its) its.add(seq);
+    else this.#byApplication.set(fence.application, new Set([seq]));
+    return true;
+  }
+
+  of(applicationId: string): number[] {
+    return [...(this.#byApplication.get(applicationId) ?? [])];
+  }
+
+  readonly fenceOf = (seq: number): Fence | undefined => this.#fenceOf.get(seq);
+
+  release(seqs: Iterable<number>): void {
+    this.#time++;
+    for (const seq of seqs) {
+      const application = this.#fenceOf.get(seq)?.application;
+      if (application === undefined) continue;
+      this.#fenceOf.delete(seq);
+      const its = this.#byApplication.get(application);
+      its?.delete(seq);
+      if (its?.size === 0) this.#byApplication.delete(application);
+      if (this.#reads.size > 0) this.#released.set(seq, this.#time);
+    }
+    this.#forget();
+  }
+
+  clear(): void {
+    this.release([...this.#fenceOf.keys()]);
+  }
+
+  /** Removes entries older than all reads. In a busy process some read is always in progress. */
+  #forget(): void {
+    if (this.#released.size < 10_000) return;
+    const oldest = Math.min(...[...this.#reads].map(({ startedAt }) => startedAt));
+    for (const [seq, at] of this.#released) if (at <= oldest) this.#released.delete(seq);
+  }
+}
+
+/** A read of the store for deliveries to claim. */
+export interface StoreRead {
+  readonly startedAt: number;
+  end(): void;
+}
+
+interface Due {
+  /** Index of the claim, from 0. */
+  readonly claim: number;
+  readonly seq: number;
+  readonly next_attempt_at: number;
+}
+
+interface DueRow extends Omit<DueDelivery, "event"> {
+  readonly event_seq: number;
+  readonly event_id: string;
+  readonly type: string;
+  readonly version: number;
+  readonly body: string | null;
+}
+
+/** A call of `claim`. */
+interface Claim {
+  readonly applicationId: string;
+  readonly now: number;
+  readonly limit: number;
+  resolve(claimed: Claimed): void;
+  reject(error: unknown): void;
+}
+
+/** The most claims of one statement. */
+const mostClaims = 64;
+
+/** The part of each claim that is for retries, so that neither a backlog nor a burst of new events starves them. */
+const partForRetries = 1 / 4;
+
+/**
+ * The pending deliveries of applications ($1) that are not in memory ($2): up to $3 first attempts in the order of
+ * publishing, and up to $3 retries in the order of their times. None if the shard ($4) is not owned in the epoch ($5).
+ */
+const pendingOfApplications = `
+SELECT asked.n::float8 - 1 AS claim, pending.seq::float8, pending.next_attempt_at::float8
+FROM unnest($1::text[], $3::int[], $4::smallint[], $5::bigint[]) WITH ORDINALITY AS asked (application, most, shard, epoch, n)
+CROSS JOIN LATERAL (
+  (SELECT seq, next_attempt_at FROM deliveries d
+   WHERE application_id = application AND status = 'pending' AND next_attempt_at = 0
+     AND NOT EXISTS (SELECT FROM unnest($2::bigint[]) AS here WHERE here = d.seq)
+   ORDER BY seq LIMIT most)
+  UNION ALL
+  (SELECT seq, next_attempt_at FROM deliveries d
+   WHERE application_id = application AND status = 'pending' AND next_attempt_at > 0
+     AND NOT EXISTS (SELECT FROM unnest($2::bigint[]) AS here WHERE here = d.seq)
+   ORDER BY next_attempt_at, seq LIMIT most)
+) AS pending
+WHERE EXISTS (SELECT FROM endpoint_shards s WHERE s.shard = asked.shard AND s.epoch = asked.epoch)`;
+
+const dueDeliveries = `
+SELECT d.seq::float8, d.id, d.application_id, d.subscription_id, d.sequence::float8, d.attempts, d.extra_attempts,
+  d.resume_at::float8, d.expires_at::float8, d.event_seq::float8, d.event_id, d.type, d.version::float8, e.body,
+  (SELECT count(*) > 0 FROM subscriptions s WHERE s.id = d.subscription_id) AS "isSubscribed"
+FROM deliveries d LEFT JOIN events e ON e.seq = d.event_seq
+WHERE d.seq = ANY($1::bigint[]) AND d.status = 'pending'`;
+
+/** The earliest or latest pending delivery of each application. A loose index scan: one step per application. */
+const ofApplications = (order: "ASC" | "DESC") => `
+WITH RECURSIVE apps AS (
+  (SELECT application_id, next_attempt_at FROM deliveries WHERE status = 'pending'
+   ORDER BY application_id ${order}, next_attempt_at ${order} LIMIT 1)
+  UNION ALL
+  SELECT d.* FROM apps CROSS JOIN LATERAL (
+    SELECT application_id, next_attempt_at FROM deliveries
+    WHERE status = 'pending' AND application_id ${order === "ASC" ? ">" : "<"} apps.application_id
+    ORDER BY application_id ${order}, next_attempt_at ${order} LIMIT 1
+  ) AS d
+)`;
+
+const pendingByApplication = `${ofApplications("ASC")}
+SELECT application_id, next_attempt_at::float8 AS due_at FROM apps`;
+
+const dueBehind = `${ofApplications("DESC")}
+SELECT application_id FROM apps WHERE next_attempt_at > $1`;
+
+/**
+ * Makes retries of some applications ($3) that are due after a time ($2) due now ($1). The database's clock is applied
+ * as well, so that a replica whose own clock is slow changes nothing.
+ */
+const makeFarRetriesDue = `
+UPDATE deliveries SET next_attempt_at = $1, resume_at = CASE WHEN resume_at > $1 THEN $1 ELSE resume_at END
+WHERE application_id = ANY($3::text[]) AND status = 'pending'
+  AND next_attempt_at > greatest($2::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $2::bigint - $1::bigint)`;
+
+/**
+ * Claims due deliveries. A claim is held only in memory, and is valid while this process owns the endpoint. Claims of
+ * one turn of the event loop share a statement, because events that one replica publishes concern many endpoints of
+ * another. If it fails, each claim is made alone, so that an application with unreadable deliveries does not affect the
+ * others.
+ */
+export function deliveryClaims(
+  pool: Postgres,
+  claimed: ClaimedDeliveries,
+  owned: OwnedShards,
+): Pick<DeliveryStore, "releaseAll" | "pending" | "makeFarRetriesDue" | "claim" | "release"> {
+  const claimAll = async (read: StoreRead, claims: readonly Claim[]) => {
+    const fences = claims.map(({ applicationId }) => owned.of(applicationId));
+    const pending = await pool.run<Due>(pendingOfApplications, [
+      claims.map(({ applicationId }) => applicationId),
+      claims.flatMap(({ applicationId }) => claimed.of(applicationId)),
+      claims.map(({ limit }) => limit + 1),
+      fences.map(({ shard }) => shard),
+      fences.map(({ epoch }) => epoch),
+    ]);
+    const byClaim = Map.groupBy(pending, ({ claim }) => claim);
+    const choices = claims.map((claim, n) => choose(byClaim.get(n) ?? [], claim));
+    const taken = choices.map(({ chosen }, n) =>
+      chosen.filter(({ seq }) => claimed.claim(read, fences[n] as Fence, seq)),
+    );
+    const details = await detailsOf(taken.flat().map(({ seq }) => seq));
+    const bySeq = new Map(details.map((one) => [one.seq, one]));
+    claims.forEach(({ resolve }, n) => {
+      const { hasBacklog = false, retryAt = null } = choices[n] ?? {};
+      const due = (taken[n] ?? []).flatMap(({ seq }) => bySeq.get(seq) ?? []);
+      resolve({ due, hasBacklog, retryAt });
+    });
+  };
+
+  /** Reads the details of deliveries, without those that were canceled meanwhile. */
+  const detailsOf = async (seqs: readonly number[]): Promise<DueDelivery[]> => {
+    if (seqs.length === 0) return [];
+    try {
+      const rows = await pool.run<DueRow>(dueDeliveries, [seqs]);
+      const found = new Set(rows.map(({ seq }) => seq));
+      claimed.release(seqs.filter((seq) => !found.has(seq)));
+      return withEvents(rows);
+    } catch (error) {
+      claimed.release(seqs);
+      throw error;
+    }
+  };
+
+  const claimSoon = batchedPerTick<Claim>((claims) => {
+    while (claims.length > 0) void claimTogether(claims.splice(0, mostClaims));
+  });
+
+  const claimTogether = async (claims: readonly Claim[]): Promise<void> => {
+    const read = claimed.beginRead();
+    try {
+      await claimAll(read, claims);
+    } catch (error) {
+      if (claims.length === 1) claims[0]?.reject(error);
+      else for (const claim of claims) void claimTogether([claim]);
+    } finally {
+      read.end();
+    }
+  };
+
+  return {
+    async releaseAll() {
+      claimed.clear();
+      await owned.takeAll(pool);
+    },
+    pending: () => pool.run(pendingByApplication),
+    async makeFarRetriesDue(now, latest) {
+      const found = await pool.run<{ application_id: string }>(dueBehind, [latest]);
+      const ids = found.map(({ application_id }) => application_id);
+      if (ids.length > 0) await pool.run(makeFarRetriesDue, [now, latest, ids]);
+    },
+    claim: (applicationId, now, limit) =>
+      new Promise((resolve, reject) => claimSoon({ applicationId, now, limit, resolve, reject })),
+    release: async (seqs) => claimed.release(seqs),
+  };
+}
+
+/** Chooses the deliveries of a claim among the pending ones. */
+function choose(pending: readonly Due[], { now, limit }: Claim) {
+  const firsts = pending.filter(({ next_attempt_at }) => next_attempt_at === 0);
+  const retries = pending.filter(({ next_attempt_at }) => next_attempt_at > 0);
+  const due = retries.filter(({ next_attempt_at }) => next_attempt_at <= now);
+  const kept = Math.min(due.length, Math.ceil(limit * partForRetries));
+  const newOnes = firsts.slice(0, limit - kept);
+  const oldOnes = due.slice(0, limit - newOnes.length);
+  return {
+    chosen: [...newOnes, ...oldOnes],
+    hasBacklog: firsts.length > newOnes.length,
+    retryAt: retries[oldOnes.length]?.next_attempt_at ?? null,
+  };
+}
+
+/** Deliveries of one event share its body. */
+function withEvents(rows: readonly DueRow[]): DueDelivery[] {
+  const events = new Map<number, SentEvent>();
+  return rows.map(({ event_seq, event_id, type, version, body, ...about }) => {
+    const known = events.get(event_seq);
+    const event = known ?? { id: event_id, name: type, version, body: Buffer.from(body ?? "") };
+    events.set(event_seq, event);
+    return { ...about, event };
+  });
+}
+
+/** Whether this state of an endpoint is the stored one. State of an earlier generation was not stored. */
+export async function isKeptState({ orm }: Queries, endpoint: Endpoint | undefined): Promise<boolean> {
+  if (!endpoint) return false;
+  const isIt = eq(endpoints.application_id, endpoint.application_id);
+  const [kept] = await orm.select().from(endpoints).where(isIt);
+  const { generation: _, ...state } = endpoint;
+  return kept !== undefined && Bun.deepEquals(kept, state);
+}

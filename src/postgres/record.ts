@@ -1,0 +1,115 @@
+import type { AttemptResult } from "../domain/deliveries.ts";
+import type { Endpoint } from "../domain/endpoints.ts";
+import type { Queries } from "./pool.ts";
+import type { Fence, OwnedShards } from "./shards.ts";
+
+/**
+ * Records results of attempts and states of endpoints in one statement. Results for a shard that this process has lost
+ * are ignored: its next owner sends these deliveries again. The shards are locked against the next owner, so that no
+ * result of an earlier epoch is committed after its first claim.
+ *
+ * A result that is already recorded changes nothing; its response may have been lost. A delivery may have changed
+ * during its attempt. If its subscription is gone, it is canceled instead of retried. If its endpoint was enabled or
+ * has another URL, its retry is due now, as all waiting ones. If it was canceled and the receiver accepted it, it
+ * becomes `delivered`. The generation is read with a lock, which waits for a change of the URL that is being committed.
+ */
+const statement = `
+WITH held AS MATERIALIZED (
+  SELECT s.shard, s.epoch FROM endpoint_shards s
+  JOIN unnest($1::smallint[], $2::bigint[]) AS own(shard, epoch) ON own.shard = s.shard AND own.epoch = s.epoch
+  ORDER BY s.shard FOR SHARE OF s
+),
+called AS MATERIALIZED (
+  SELECT id, endpoint_generation FROM applications WHERE id = ANY($16::text[]) ORDER BY id FOR SHARE
+),
+given AS MATERIALIZED (
+  SELECT g.*, g.status = 'delivered' AND g.attempt IS NOT NULL AS is_accepted,
+    a.endpoint_generation <> g.generation AND g.next_attempt_at > 0 AS is_due_now,
+    CASE WHEN g.status = 'pending' THEN (
+      SELECT count(*) = 0 FROM deliveries o JOIN subscriptions s ON s.id = o.subscription_id WHERE o.seq = g.seq
+    ) ELSE false END AS is_canceled
+  FROM unnest($3::bigint[], $4::text[], $5::smallint[], $6::smallint[], $7::smallint[], $8::bigint[], $9::text[],
+    $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $15::bigint[])
+    AS g(seq, application_id, shard, attempts, extra_attempts, at, status, next_attempt_at, resume_at, attempt, generation,
+      epoch)
+  JOIN held USING (shard, epoch)
+  LEFT JOIN called a ON a.id = g.application_id
+  ORDER BY g.seq
+),
+kept AS (
+  INSERT INTO endpoints
+  SELECT e.application_id, e.failing_since, e.failures, e.warned_at, e.disabled_at, e.disabled_reason, e.last_success_at,
+    e.last_failure_at, e.last_failure_status, e.last_failure_error, e.last_failure_outcome,
+    e.paused_until
+  FROM json_to_recordset($14) AS e(application_id text, shard smallint, epoch bigint, generation bigint, failing_since bigint,
+    failures bigint, warned_at bigint, disabled_at bigint, disabled_reason text, last_success_at bigint,
+    last_failure_at bigint, last_failure_status bigint, last_failure_error text,
+    last_failure_outcome text, paused_until bigint)
+  JOIN held USING (shard, epoch)
+  JOIN called a ON a.id = e.application_id AND a.endpoint_generation = e.generation
+  ORDER BY e.application_id
+  ON CONFLICT (application_id) DO UPDATE SET
+    failing_since = excluded.failing_since, failures = excluded.failures, warned_at = excluded.warned_at,
+    disabled_at = excluded.disabled_at, disabled_reason = excluded.disabled_reason,
+    last_success_at = excluded.last_success_at, last_failure_at = excluded.last_failure_at,
+    last_failure_status = excluded.last_failure_status, last_failure_error = excluded.last_failure_error,
+    last_failure_outcome = excluded.last_failure_outcome, paused_until = excluded.paused_until
+)
+UPDATE deliveries d SET
+  attempts = g.attempts,
+  extra_attempts = g.extra_attempts,
+  attempt_log = CASE WHEN g.attempt IS NULL THEN d.attempt_log ELSE d.attempt_log || g.attempt::json END,
+  status = CASE WHEN g.is_accepted AND d.status = 'canceled' THEN 'delivered' WHEN d.status <> 'pending' THEN d.status
+    WHEN g.is_canceled THEN 'canceled' ELSE g.status END,
+  next_attempt_at = CASE WHEN d.status <> 'pending' OR g.is_canceled THEN NULL
+    WHEN g.is_due_now THEN least(g.next_attempt_at, g.at) ELSE g.next_attempt_at END,
+  resume_at = CASE WHEN d.status <> 'pending' OR g.is_canceled THEN NULL
+    WHEN g.is_due_now THEN coalesce(g.resume_at, g.next_attempt_at) ELSE g.resume_at END,
+  finished_at = CASE WHEN g.is_accepted AND d.status = 'canceled' THEN g.at WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_canceled OR g.status <> 'pending' THEN g.at END
+FROM given g
+WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')`;
+
+/**
+ * Records a batch of results and the states of endpoints. Ignores deliveries that were claimed in an earlier epoch.
+ *
+ * @param fenceOf returns the shard and epoch in which a delivery in memory was claimed
+ */
+export async function recordAttempts(
+  connection: Queries,
+  owned: OwnedShards,
+  fenceOf: (seq: number) => Fence | undefined,
+  results: readonly AttemptResult[],
+  endpoints: readonly Endpoint[],
+): Promise<void> {
+  // Deliveries that are no longer in memory were released before.
+  const fenced = results.flatMap((result) => {
+    const fence = fenceOf(result.seq);
+    return fence === undefined ? [] : { ...result, ...fence };
+  });
+  const states = endpoints.map((one) => ({ ...one, ...owned.of(one.application_id) }));
+  // Only retries depend on the generation of their endpoint.
+  const retries = fenced.filter(({ next_attempt_at }) => next_attempt_at !== null);
+  const called = [
+    ...retries.map(({ application }) => application),
+    ...states.map((one) => one.application_id),
+  ];
+  const fences = new Map([...fenced, ...states].map((one) => [`${one.shard} ${one.epoch}`, one]));
+  await connection.run(statement, [
+    [...fences.values()].map(({ shard }) => shard),
+    [...fences.values()].map(({ epoch }) => epoch),
+    fenced.map(({ seq }) => seq),
+    fenced.map(({ application }) => application),
+    fenced.map(({ shard }) => shard),
+    fenced.map(({ attempts }) => attempts),
+    fenced.map(({ extra_attempts }) => extra_attempts),
+    fenced.map(({ at }) => at),
+    fenced.map(({ status }) => status),
+    fenced.map(({ next_attempt_at }) => next_attempt_at),
+    fenced.map(({ resume_at }) => resume_at),
+    fenced.map(({ attempt }) => attempt && JSON.stringify(attempt)),
+    fenced.map(({ generation }) => generation),
+    states,
+    fenced.map(({ epoch }) => epoch),
+    [...new Set(called)],
+  ]);
+}

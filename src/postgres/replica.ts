@@ -1,0 +1,267 @@
+import type { Deliverer, EndpointNotification, Ownership } from "../domain/replicas.ts";
+import { second } from "../domain/time.ts";
+import { EndpointOutbox } from "./exchange.ts";
+import { beat, leaseMs, type Members, release, take, withdraw } from "./membership.ts";
+import { type Notifications, notify, topic } from "./notifications.ts";
+import type { Postgres } from "./pool.ts";
+import { assignment, type OwnedShard, type OwnedShards, shardOf } from "./shards.ts";
+
+const beatMs = second / 2;
+/** A replica stops sending this long before other replicas may take its shards. */
+const marginMs = 250;
+/** How long a hand-over waits for attempts in progress. After that the shard is released without their results. */
+const handOverMs = 5 * second;
+const handOverStepMs = 20;
+/** The shortest interval between reads of the store for pending deliveries. They take at most 1/20 of the time. */
+const lookMs = second;
+const lookPart = 20;
+
+// Replicas of other versions know this name.
+const endpointNotifications = topic<EndpointNotification>("endpoint_news");
+/** Sent when shards were released, or a replica has joined or left. */
+const changedHands = topic<number>("changed_hands");
+
+type Member = Members["shards"][number];
+
+const shardsOf = (owned: readonly OwnedShard[]) => owned.map(({ shard }) => shard);
+
+/**
+ * The ownership of one of several processes on a database. Each heartbeat renews its lease and returns the live
+ * replicas, from which every replica computes the same assignment of shards. A replica takes assigned shards without a
+ * live owner. Shards assigned to others it hands over.
+ */
+export class Replica implements Ownership {
+  #deliverer: Deliverer | null = null;
+  #isListening = false;
+  #timer: Timer | null = null;
+  #looking: Timer | null = null;
+  /** The heartbeat in progress, with the resulting changes of shards. */
+  #runningHeartbeat: Promise<void> | null = null;
+  /** Whether another heartbeat must follow at once. */
+  #isAskedAgain = false;
+  /** Reads the pending deliveries of the shards that were taken last. */
+  #gaining: Promise<void> = Promise.resolve();
+  #isLeaving = false;
+  /** Shards that are being handed over. No attempt of theirs starts. */
+  readonly #handingOver = new Set<number>();
+  #alive: readonly number[] = [];
+  #meantFor: readonly number[] = [];
+  /**
+   * It may send until then: `marginMs` before its lease ends. By a monotonic clock, and one that runs during
+   * suspension.
+   */
+  #sendsUntil = Number.NEGATIVE_INFINITY;
+  #sendsUntilTime = Number.NEGATIVE_INFINITY;
+  /**
+   * Until then it takes no shards of dead replicas: they may have lost the database as it did, and be about to return.
+   */
+  #waitsUntil = Number.NEGATIVE_INFINITY;
+  readonly #outbox: EndpointOutbox;
+
+  constructor(
+    readonly db: Postgres,
+    readonly owned: OwnedShards,
+    readonly notifications: Notifications,
+    readonly mayServe: () => Promise<void> = async () => {},
+  ) {
+    this.#outbox = new EndpointOutbox((notification) => notify(db, endpointNotifications, notification));
+    notifications.on(endpointNotifications, (notification) => this.#deliverer?.received(notification));
+    notifications.on(changedHands, (from) => from !== owned.replica && this.#beatNow());
+    notifications.onMissed(() => this.#deliverer?.notificationsMissed());
+  }
+
+  async join(deliverer: Deliverer): Promise<void> {
+    this.#deliverer = deliverer;
+    if (!this.#isListening) await this.notifications.start();
+    this.#isListening = true;
+    await beat(this.db, this.owned.replica);
+    await this.mayServe();
+    await this.#heartbeat(deliverer);
+    await this.#gaining;
+    this.#notifyOthers();
+    this.#schedule();
+    this.#scheduleLook(deliverer, lookMs);
+  }
+
+  async leave(): Promise<void> {
+    const deliverer = this.#deliverer;
+    this.#isLeaving = true;
+    if (this.#looking) clearTimeout(this.#looking);
+    if (!deliverer) return;
+    await this.#handOver(deliverer, this.owned.shards);
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#deliverer = null;
+    await this.#runningHeartbeat;
+    try {
+      await withdraw(this.db, this.owned.replica);
+      await notify(this.db, changedHands, this.owned.replica);
+    } catch {
+      // The lease expires by itself.
+    }
+  }
+
+  /** Stops sending notifications. Call it after `leave`. */
+  close(): void {
+    this.#outbox.close();
+  }
+
+  holds(applicationId: string): boolean {
+    return this.#isMine(shardOf(applicationId));
+  }
+
+  hasLease(): boolean {
+    return performance.now() < this.#sendsUntil && Date.now() < this.#sendsUntilTime;
+  }
+
+  leads(): boolean {
+    return this.#isMine(0) && this.hasLease();
+  }
+
+  notify(notification: EndpointNotification): void {
+    this.#outbox.add(notification);
+  }
+
+  #isMine(shard: number): boolean {
+    return this.owned.epochOf(shard) >= 0 && !this.#handingOver.has(shard);
+  }
+
+  #schedule(): void {
+    if (this.#deliverer) this.#timer = setTimeout(() => this.#beatNow(), beatMs);
+  }
+
+  /** Sends a heartbeat now, or one more after the one that is in progress. */
+  #beatNow(): void {
+    const deliverer = this.#deliverer;
+    if (!deliverer) return;
+    this.#isAskedAgain = true;
+    if (this.#runningHeartbeat) return;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#isAskedAgain = false;
+    this.#runningHeartbeat = this.#heartbeat(deliverer)
+      .catch(() => {}) // the fault of the storage is reported elsewhere
+      .then(() => {
+        this.#runningHeartbeat = null;
+        if (this.#isAskedAgain) this.#beatNow();
+        else this.#schedule();
+      });
+  }
+
+  /** Sends a heartbeat, then hands over, releases and takes shards. */
+  async #heartbeat(deliverer: Deliverer): Promise<void> {
+    const [sentAt, sentAtTime] = [performance.now(), Date.now()];
+    const members = await beat(this.db, this.owned.replica);
+    this.#renewed(sentAt, sentAtTime);
+    this.#forget(
+      deliverer,
+      new Set(members.shards.filter((one) => this.#isLost(one)).map(({ shard }) => shard)),
+    );
+    deliverer.resumed();
+    this.#meet(members.alive);
+    if (this.#isLeaving) return;
+    const isMeant = ({ shard }: OwnedShard) => this.#meantFor[shard] === this.owned.replica;
+    const surplus = members.shards.filter((one) => this.#isMine(one.shard) && !isMeant(one));
+    if (surplus.length > 0) void this.#handOver(deliverer, shardsOf(surplus));
+    const stranded = members.shards.filter((one) => !isMeant(one) && this.#isStranded(one));
+    if (stranded.length > 0) await release(this.db, this.owned.replica, stranded);
+    const wanted = members.shards.filter((one) => isMeant(one) && this.#mayTake(one, members));
+    if (wanted.length === 0) return;
+    const taken = await take(this.db, this.owned.replica, wanted);
+    this.owned.has(taken);
+    this.#gaining = this.#gain(deliverer, new Set(shardsOf(taken)));
+  }
+
+  #renewed(sentAt: number, sentAtTime: number): void {
+    const wasLate = sentAt > this.#sendsUntil && this.#alive.length > 0;
+    if (wasLate) this.#waitsUntil = performance.now() + leaseMs;
+    this.#sendsUntil = sentAt + leaseMs - marginMs;
+    this.#sendsUntilTime = sentAtTime + leaseMs - marginMs;
+  }
+
+  /** Updates the live replicas and the assignment. A replica that died may not have sent all of its notifications. */
+  #meet(replicas: readonly number[]): void {
+    const alive = [...replicas].sort((a, b) => a - b);
+    if (alive.join() === this.#alive.join()) return;
+    if (this.#alive.some((one) => !alive.includes(one))) this.notifications.reportMissed();
+    this.#alive = alive;
+    this.#meantFor = assignment(alive);
+  }
+
+  #isLost({ shard, epoch, owner }: Member): boolean {
+    const known = this.owned.epochOf(shard);
+    return known >= 0 && (owner !== this.owned.replica || known !== epoch);
+  }
+
+  /** Whether this replica owns a shard only in the database, because releasing it has failed. */
+  #isStranded({ shard, owner }: Member): boolean {
+    return owner === this.owned.replica && this.owned.epochOf(shard) < 0;
+  }
+
+  #mayTake(one: Member, { alive }: Members): boolean {
+    if (this.owned.epochOf(one.shard) >= 0) return false;
+    if (one.owner === null || this.#isStranded(one)) return true;
+    return !alive.includes(one.owner) && performance.now() >= this.#waitsUntil;
+  }
+
+  async #gain(deliverer: Deliverer, shards: ReadonlySet<number>): Promise<void> {
+    for (;;) {
+      try {
+        return await deliverer.gained((application) => shards.has(shardOf(application)));
+      } catch {
+        // The fault of the storage is reported elsewhere.
+        await Bun.sleep(beatMs);
+        if (!this.#deliverer) return;
+      }
+    }
+  }
+
+  #forget(deliverer: Deliverer, shards: ReadonlySet<number>): void {
+    if (shards.size === 0) return;
+    for (const shard of shards) this.owned.loses(shard);
+    deliverer.lost((application) => shards.has(shardOf(application)));
+  }
+
+  /** Starts no more attempts of these shards, and releases each when none is in progress, or after `handOverMs`. */
+  async #handOver(deliverer: Deliverer, shards: readonly number[]): Promise<void> {
+    const left = new Set(shards);
+    for (const shard of left) this.#handingOver.add(shard);
+    const until = performance.now() + handOverMs;
+    while (left.size > 0) {
+      const isLate = performance.now() >= until;
+      const busy = new Set(isLate ? [] : [...deliverer.busy()].map(shardOf));
+      await this.#give(
+        deliverer,
+        [...left].filter((shard) => !busy.has(shard)),
+      );
+      for (const shard of left) if (!busy.has(shard)) left.delete(shard);
+      if (left.size > 0) await Bun.sleep(handOverStepMs);
+    }
+  }
+
+  async #give(deliverer: Deliverer, shards: readonly number[]): Promise<void> {
+    const given = shards
+      .map((shard) => ({ shard, epoch: this.owned.epochOf(shard) }))
+      .filter(({ epoch }) => epoch >= 0);
+    this.#forget(deliverer, new Set(shardsOf(given)));
+    for (const shard of shards) this.#handingOver.delete(shard);
+    if (given.length === 0) return;
+    try {
+      await release(this.db, this.owned.replica, given);
+      this.#notifyOthers();
+    } catch {
+      // The next heartbeat releases or takes them again. If it leaves, others take them after its lease.
+    }
+  }
+
+  #notifyOthers(): void {
+    notify(this.db, changedHands, this.owned.replica).catch(() => {}); // their next heartbeat shows it
+  }
+
+  #scheduleLook(deliverer: Deliverer, inMs: number): void {
+    this.#looking = setTimeout(async () => {
+      const startedAt = performance.now();
+      await deliverer.scan().catch(() => {}); // the next one tries again
+      if (this.#isLeaving) return;
+      this.#scheduleLook(deliverer, Math.max(lookMs, (performance.now() - startedAt) * lookPart));
+    }, inMs);
+  }
+}

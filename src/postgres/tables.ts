@@ -1,0 +1,6 @@
+import * as schema from "./schema.ts";
+
+const { deliveryNumbers: _, ...all } = schema;
+
+/** All tables. */
+export const tables = all;

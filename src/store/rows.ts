@@ -1,0 +1,104 @@
+import type {
+  DueDelivery,
+  NewEvent,
+  SentEvent,
+  StoredEvent,
+  StoredEvents,
+  StreamedDelivery,
+} from "../domain/deliveries.ts";
+import { DomainError, invalidFields } from "../domain/errors.ts";
+
+/*
+ * A query has at least three characters, but it may be shorter when it is folded, because marks are removed: in Thai,
+ * Hindi or pointed Arabic often. The search index has trigrams, so it also contains the texts of one and two letters of
+ * such scripts, which are in this range. Short texts of other characters are seldom searched for.
+ */
+const letters = "[\\u0590-\\u109f\\u1700-\\u1bff]";
+const [one, two] = [new RegExp(letters, "g"), new RegExp(`(?=(${letters}{2}))`, "g")];
+const whole = new RegExp(`^${letters}{1,2}$`);
+
+/** Whether a folded text is a short one that the index contains. */
+export const isShortText = (text: string): boolean => whole.test(text);
+
+/** The short texts that a folded text contains, each once. */
+export function shortTextsOf(text: string): Set<string> {
+  const found = new Set(text.match(one));
+  for (const [, pair = ""] of found.size > 0 ? text.matchAll(two) : []) found.add(pair);
+  return found;
+}
+
+/**
+ * The search index contains runs of one repeated character with their length, because `0000000` has no other trigrams
+ * than `000`. Runs begin at `shortestRun` characters; longer ones than `longestRun` count as that long.
+ */
+const [shortestRun, longestRun] = [4, 8];
+const runs = /(.)\1{3,}/gsu;
+
+export interface Run {
+  readonly character: string;
+  readonly length: number;
+}
+
+/** The runs of a text. */
+export function* runsOf(text: string): Generator<Run> {
+  for (const [found, character = ""] of text.matchAll(runs)) {
+    yield { character, length: Math.min(found.length / character.length, longestRun) };
+  }
+}
+
+/** All runs that a text contains, with the shorter runs inside a longer one. */
+export function* containedRuns(text: string): Generator<Run> {
+  for (const { character, length } of runsOf(text)) {
+    for (let n = shortestRun; n <= length; n++) yield { character, length: n };
+  }
+}
+
+/** The error for an event with the id of another one. */
+export const idOfOther = (id: string): DomainError =>
+  new DomainError("conflict", `The id ${id} belongs to another event`);
+
+/** The error for an event of a broadcaster who does not exist. */
+export const unknownBroadcaster = (): DomainError =>
+  invalidFields([{ in: "body", field: "broadcaster_user_id", message: "is not a known user" }]);
+
+/** Returns a delivery that was just stored, as the dispatcher takes it into memory. */
+export function newDelivery(
+  stored: Pick<DueDelivery, "seq" | "id" | "application_id" | "subscription_id" | "sequence">,
+  { expires_at }: NewEvent,
+  event: SentEvent,
+): DueDelivery {
+  return {
+    ...stored,
+    isSubscribed: true,
+    attempts: 0,
+    extra_attempts: 0,
+    resume_at: null,
+    expires_at,
+    event,
+  };
+}
+
+/** Joins the results of events that were stored together. */
+export function joinedEvents(stored: readonly StoredEvent[]): StoredEvents {
+  return {
+    published: stored.map(({ id, deliveries }) => ({ id, deliveries })),
+    taken: stored.flatMap(({ taken }) => taken),
+    streamed: [...new Set(stored.flatMap(({ streamed }) => streamed))],
+  };
+}
+
+/** The most deliveries, and the size of bodies after which no further one is read, in one read of an event stream. */
+export const mostStreamed = { deliveries: 256, bytes: 256 * 1024 } as const;
+
+/** A row with a delivery and its event, without the body. */
+export interface StreamedRow
+  extends Omit<StreamedDelivery, "attempts" | "event">,
+    Omit<StreamedDelivery["event"], "id" | "body"> {
+  readonly event_id: string;
+}
+
+export function streamedDelivery(row: StreamedRow, body: string): StreamedDelivery {
+  const { seq, id, subscription_id, sequence, event_id, name, version, published_at } = row;
+  const event = { id: event_id, name, version, body };
+  return { seq, id, subscription_id, sequence, attempts: 0, published_at, event };
+}

@@ -1,0 +1,251 @@
+import { Database, SQLiteError } from "bun:sqlite";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fsyncSync,
+  ftruncateSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { StoreError } from "../../domain/store.ts";
+import { codeOf, damaged, isDamage } from "./faults.ts";
+import { becomeOwner } from "./owner.ts";
+
+/** The name of the database in its directory. */
+export const databaseFile = "onair.db";
+/** The names of the lock, and of the file with the pid of its owner, which error messages show. */
+export const lockFile = "onair.lock";
+export const pidFile = "onair.pid";
+
+/** Returns the path of the database in a data directory. */
+export const databaseIn = (directory: string): string => join(directory, databaseFile);
+
+/** Returns the path that a backup is restored to, before it replaces the database. */
+export const restoringIn = (directory: string): string => join(directory, "onair.restoring");
+
+/** Returns the path of the file for events that could not be stored; see `WriterConflict`. */
+export const setAsideIn = (directory: string): string => join(directory, "onair.set-aside.ndjson");
+
+/** The file that `onair copy` fills is named by this prefix and the id of the copy. */
+export const copyingName = "onair.copying-";
+
+/**
+ * Throws a `StoreError` when a directory without a database has parts of one. An empty database must not be created
+ * there.
+ */
+export function requireNoParts(directory: string): void {
+  const parts: readonly (readonly [RegExp, string])[] = [
+    [new RegExp(`^${copyingName}[^-]+$`), "an interrupted copy: continue it with the same onair copy"],
+    [/^onair\.restoring$/, "an interrupted restore: restore again"],
+    // SQLite would apply this file to the new database. An empty one stays when the database is removed under a server.
+    [/^onair\.db-(wal|journal)$/, "a database that is missing: move that back"],
+  ];
+  for (const file of readdirSync(directory)) {
+    const what = parts.find(([name]) => name.test(file))?.[1];
+    if (what === undefined || (file !== `${databaseFile}-wal` && statSync(join(directory, file)).size === 0))
+      continue;
+    throw new StoreError(`${directory} has a part of ${what}, or move ${file} away.`, true);
+  }
+}
+
+/**
+ * Converts an error of SQLite or the system about a data directory to a `StoreError`. Returns any other error
+ * unchanged.
+ */
+export function explain(error: unknown, directory: string): unknown {
+  if (error instanceof StoreError) return error;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (isDamage(error)) return damaged(databaseIn(directory), code, error);
+  if (/^(ENOTDIR|EEXIST)/.test(code)) {
+    return new StoreError(`${directory} is not a directory. Name another one with --data.`);
+  }
+  if (!/^(E[A-Z]+|SQLITE_(CANTOPEN|READONLY|FULL|IOERR).*)$/.test(code)) return error;
+  if (code === "EROFS")
+    return new StoreError(
+      `The file system of the data directory ${directory} is mounted read-only. The kernel log may say why; mount it writable.`,
+    );
+  const wrong = wrongFileIn(directory);
+  if (wrong !== null) return new StoreError(`${wrong} (${code}).`);
+  if (/^(ENOSPC|EDQUOT|SQLITE_FULL)/.test(code)) {
+    return new StoreError(
+      `The disk of the data directory ${directory} is full (${code}). What was stored before is intact: free some space there, then repeat this.`,
+    );
+  }
+  if (/^(EIO|SQLITE_IOERR)/.test(code)) {
+    return new StoreError(
+      `The disk of the data directory ${directory} is full or failing (${code}). Free some space there, or look for errors of the disk in the kernel log, then repeat this.`,
+    );
+  }
+  return new StoreError(
+    `The data directory ${directory} is not writable (${code}). Give this user the right to write there, or name another directory with --data.`,
+  );
+}
+
+/**
+ * Returns what is wrong with a file in the directory, and what to do; null when no problem is visible without opening
+ * it.
+ */
+export function wrongFileIn(directory: string): string | null {
+  const names = [lockFile, pidFile, ...["", "-wal", "-shm"].map((suffix) => databaseFile + suffix)];
+  for (const file of names.map((name) => join(directory, name))) {
+    if (!existsWithoutFollowing(file)) continue;
+    // Only the database may be elsewhere.
+    const isOwn = [lockFile, pidFile].includes(basename(file));
+    if (!(isOwn ? lstatSync : statSync)(file, { throwIfNoEntry: false })?.isFile())
+      return `${file} is not a file. Move it away, or name another directory with --data`;
+    if (!isUsable(file)) return `${file} may not be read and written. Give this user the right to do that`;
+  }
+  return null;
+}
+
+/** Whether the path exists, even as a dangling link. */
+function existsWithoutFollowing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false; // the directory itself cannot be searched
+  }
+}
+
+function isUsable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The size of the write-ahead log of a database file in bytes; 0 without a log. */
+export function logBytes(file: string): number {
+  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Removes a database file, if it exists, with the files that SQLite keeps beside it. */
+export function removeDatabase(file: string): void {
+  for (const path of [file, `${file}-journal`]) rmSync(path, { force: true });
+  removeLog(file);
+}
+
+/** Removes the write-ahead log of a database file and the log's index. */
+export function removeLog(file: string): void {
+  for (const suffix of ["-wal", "-shm"]) rmSync(file + suffix, { force: true });
+}
+
+/** Syncs a file, or the entries of a directory. */
+export function sync(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The lock of a data directory, held until `close`. */
+export interface DirectoryLock {
+  close(): void;
+}
+
+/**
+ * Locks a data directory for this process, and creates it if it is missing. A process of root becomes its owner first.
+ * Throws a `StoreError` when it is in use or cannot be used.
+ *
+ * The lock is an exclusive transaction of SQLite on a second, empty database. The kernel releases it when the process
+ * ends in any way, so no stale lock remains. The file with the pid is only for error messages.
+ */
+export function lockDirectory(directory: string): DirectoryLock {
+  const [pidPath, lockPath] = [join(directory, pidFile), join(directory, lockFile)];
+  try {
+    becomeOwner(directory);
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    // Created with this mode, as all files of the directory.
+    openPrivate(lockPath, () => {});
+    const lock = new Database(lockPath, { create: false, readwrite: true });
+    // Long enough for `holderOf` in another process to finish its read.
+    lock.run("PRAGMA busy_timeout = 50");
+    lock.run("PRAGMA locking_mode = EXCLUSIVE");
+    // Nothing is written: SQLite would make a journal for the first page of the empty database.
+    lock.run("PRAGMA journal_mode = MEMORY");
+    lock.run("BEGIN EXCLUSIVE");
+    notePid(pidPath);
+    return { close: () => lock.close() };
+  } catch (error) {
+    if (isHeld(error)) {
+      const pid = readPid(pidPath);
+      const owner = pid === null ? "another process" : `process ${pid}`;
+      throw new StoreError(
+        `The data directory ${directory} is in use by ${owner}. Stop it, name another directory with --data, or, if the command has --url, use the running server with it.`,
+      );
+    }
+    if (isDamage(error)) {
+      throw new StoreError(`${lockPath} is damaged (${codeOf(error)}). Remove it: it contains no data.`);
+    }
+    throw explain(error, directory);
+  }
+}
+
+/** Opens a file that only this user may read, created if missing, but not where a link leads to. */
+function openPrivate(path: string, use: (file: number) => void): void {
+  const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
+  const file = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600);
+  try {
+    fchmodSync(file, 0o600);
+    use(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Returns the process that has locked a directory (its pid may be unknown), or null when none has. Changes nothing. */
+export function holderOf(directory: string): { readonly pid: number | null } | null {
+  const file = join(directory, lockFile);
+  if (!existsSync(file)) return null;
+  let lock: Database | null = null;
+  try {
+    lock = new Database(file, { readonly: true });
+    lock.run("PRAGMA busy_timeout = 0");
+    lock.query("SELECT 1 FROM sqlite_schema").get();
+    return null;
+  } catch (error) {
+    // Any other error is about a file that a crashed process has left, or that this user may not open.
+    return isHeld(error) ? { pid: readPid(join(directory, pidFile)) } : null;
+  } finally {
+    lock?.close();
+  }
+}
+
+/** Writes the pid. On a full disk the file stays empty, because it is not worth failing for. */
+function notePid(path: string): void {
+  try {
+    openPrivate(path, (file) => {
+      ftruncateSync(file);
+      writeFileSync(file, `${process.pid}\n`);
+    });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code))))
+      throw error;
+  }
+}
+
+function isHeld(error: unknown): boolean {
+  return error instanceof SQLiteError && error.code === "SQLITE_BUSY";
+}
+
+function readPid(file: string): number | null {
+  try {
+    return Number.parseInt(readFileSync(file, "utf8"), 10) || null;
+  } catch {
+    return null;
+  }
+}

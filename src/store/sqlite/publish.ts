@@ -1,0 +1,270 @@
+import type { Database } from "bun:sqlite";
+import { and, eq, ne, sql } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { DeliveryMode } from "../../domain/applications.ts";
+import { BatchRefused } from "../../domain/batches.ts";
+import type {
+  DeliveryStatus,
+  DueDelivery,
+  EventStore,
+  NewEvent,
+  StoredEvent,
+} from "../../domain/deliveries.ts";
+import { DomainError, inOneLine } from "../../domain/errors.ts";
+import { builtInEventTypes } from "../../domain/events/catalogue.ts";
+import { newId } from "../../domain/ids.ts";
+import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../rows.ts";
+import type { Commit } from "./commit.ts";
+import { deliveryPositions, type KeptBody, keptBody, rowInserter } from "./delivery-rows.ts";
+import { applications, eventTypes, type StagedDelivery } from "./schema.ts";
+import type { DataSize } from "./sizes.ts";
+import type { StagedEvents } from "./staged.ts";
+
+export function eventStore(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+  modes: DeliveryModes,
+  staged: StagedEvents,
+  size: Pick<DataSize, "fullError">,
+): EventStore {
+  const publish = eventFanOut(db, orm, modes, staged);
+
+  const publishAll = (all: readonly NewEvent[], reserveSlot: (applicationId: string) => boolean) => {
+    const published: StoredEvent[] = [];
+    const transaction = { together: all.length, fullError: size.fullError() };
+    const refusals = all.map((event) => {
+      try {
+        published.push(publish(event, reserveSlot, transaction));
+        return null;
+      } catch (error) {
+        if (!(error instanceof DomainError) || error.code === "unavailable") throw error;
+        return inOneLine(error);
+      }
+    });
+    if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
+    return joinedEvents(published);
+  };
+
+  return {
+    publish: (event, reserveSlot) =>
+      commit((together) => publish(event, reserveSlot, { together, fullError: size.fullError() }), true),
+    publishAll: (all, reserveSlot) => commit(() => publishAll(all, reserveSlot), true),
+  };
+}
+
+/** A cache of the applications that use the event stream, because the fan-out needs it for each subscriber. */
+interface DeliveryModes {
+  of(applicationId: string): DeliveryMode;
+  /** Makes a commit for work that changes applications, which invalidates the cache. */
+  forgottenBy(commit: Commit): Commit;
+}
+
+export function deliveryModes(orm: BunSQLiteDatabase): DeliveryModes {
+  const { id, delivery, webhook_url, disabled } = applications;
+  const others = orm
+    .select({
+      id,
+      delivery: sql<DeliveryMode>`CASE WHEN ${webhook_url} IS NULL THEN 'stream' ELSE ${delivery} END`,
+    })
+    .from(applications)
+    .where(and(ne(delivery, "webhook"), eq(disabled, false)))
+    .prepare();
+  let known: Map<string, DeliveryMode> | null = null;
+  const forget = () => {
+    known = null;
+  };
+  return {
+    of(applicationId) {
+      known ??= new Map(others.all().map(({ id, delivery }) => [id, delivery]));
+      return known.get(applicationId) ?? "webhook";
+    },
+    // Invalidated within the transaction, for further work there, and after it, because it may have been rolled back.
+    forgottenBy: (commit) => (work) =>
+      commit((together) => {
+        const result = work(together);
+        forget();
+        return result;
+      }).finally(forget),
+  };
+}
+
+interface Transaction {
+  /** The number of pieces of work that share it. */
+  readonly together: number;
+  /** The error for new events when the data has its largest size, else null. */
+  readonly fullError: DomainError | null;
+}
+
+/** Stores an event and its deliveries, inside a transaction; see `EventStore`. */
+type Publish = (
+  event: NewEvent,
+  reserveSlot: (applicationId: string) => boolean,
+  transaction: Transaction,
+) => StoredEvent;
+
+/**
+ * An event is staged if it has at most `fewReceivers`, and its transaction has fewer than `fewTogether` pieces of work.
+ */
+const fewReceivers = 16;
+const fewTogether = 8;
+
+interface Receiver {
+  readonly id: string;
+  readonly app_id: string;
+  readonly sequence: number;
+}
+
+/**
+ * Makes the function that publishes events. It uses raw SQL, because its statements run once per event or subscriber,
+ * and an event may have ten thousand subscribers.
+ */
+function eventFanOut(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  modes: DeliveryModes,
+  staged: StagedEvents,
+): Publish {
+  const byId = db.prepare<{ fingerprint: Uint8Array; deliveries: number }, [string]>(
+    "SELECT fingerprint, deliveries FROM events WHERE id = ?",
+  );
+  const userExists = db.prepare<{ id: number }, [number]>("SELECT id FROM users WHERE id = ?");
+  const subscribers = db.prepare<Receiver, [number, string, number]>(
+    `UPDATE subscriptions SET sequence = sequence + 1
+     WHERE broadcaster_user_id = ? AND event = ? AND version = ? RETURNING id, app_id, sequence`,
+  );
+  const firstSubscribers = db.prepare<Receiver, [number, string, number]>(
+    `SELECT id, app_id, sequence FROM subscriptions
+     WHERE broadcaster_user_id = ? AND event = ? AND version = ? LIMIT ${fewReceivers + 1}`,
+  );
+  const countUp = db.prepare<null, [string]>("UPDATE subscriptions SET sequence = sequence + 1 WHERE id = ?");
+  const addEvent = db.prepare<
+    { seq: number },
+    [string, string, number, number, KeptBody | null, Uint8Array, number, number, number]
+  >(
+    `INSERT INTO events
+       (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
+  );
+  const addRows = rowInserter<DeliveryRow>(
+    db,
+    `INSERT INTO deliveries
+       (seq, id, event_seq, application_id, subscription_id, sequence, status, attempts, next_attempt_at,
+        finished_at, expires_at)`,
+    "(?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
+  );
+  const markPublished = orm
+    .update(eventTypes)
+    .set({ is_published: true })
+    .where(
+      and(
+        eq(eventTypes.name, sql.placeholder("name")),
+        eq(eventTypes.version, sql.placeholder("version")),
+        eq(eventTypes.is_published, false),
+      ),
+    )
+    .prepare();
+  /** 0 before the first event: the numbers are known only when this connection has become the writer. */
+  let nextDelivery = 0;
+
+  /** Returns the receivers of an event that is to be staged, with their next sequence; null when there are too many. */
+  const fewOf = ({ broadcaster_user_id, name, version }: NewEvent): Receiver[] | null => {
+    const few = firstSubscribers.all(broadcaster_user_id, name, version);
+    if (few.length > fewReceivers) return null;
+    return few.map((one) => ({ ...one, sequence: one.sequence + staged.countOf(one.id) + 1 }));
+  };
+
+  return (event, reserveSlot, { together, fullError }) => {
+    const { id, name, version, broadcaster_user_id, body, fingerprint, published_at, expires_at } = event;
+    const earlier = byId.get(id) ?? staged.find(id);
+    if (earlier) {
+      if (Buffer.from(earlier.fingerprint).equals(fingerprint)) {
+        return { id, deliveries: earlier.deliveries, taken: [], streamed: [] };
+      }
+      throw idOfOther(id);
+    }
+    if (fullError) throw fullError;
+    const few = together < fewTogether ? fewOf(event) : null;
+    if (few === null) staged.move();
+    const receivers = few ?? subscribers.all(broadcaster_user_id, name, version);
+    // Only a user who exists can have subscriptions.
+    if (receivers.length === 0 && !userExists.get(broadcaster_user_id)) throw unknownBroadcaster();
+    if (!builtIn.has(name)) markPublished.run({ name, version });
+    nextDelivery ||= deliveryPositions(orm).last() + 1;
+    const first = nextDelivery;
+    const sent = { id, name, version, body: Buffer.from(body) };
+    const taken: DueDelivery[] = [];
+    const streamed = new Set<string>();
+    const rows: NewDelivery[] = [];
+    for (const { id: subscription_id, app_id: application_id, sequence } of receivers) {
+      const [seq, delivery] = [nextDelivery++, newId()];
+      const mode = modes.of(application_id);
+      if (mode !== "webhook") streamed.add(application_id);
+      const about = [delivery, application_id, subscription_id, sequence] as const;
+      if (mode === "stream") {
+        // It is delivered now, because the stream can read it.
+        rows.push({ about, status: "delivered", next_attempt_at: null, finished_at: published_at });
+        continue;
+      }
+      const isTaken = reserveSlot(application_id);
+      rows.push({ about, status: "pending", next_attempt_at: isTaken ? null : 0, finished_at: null });
+      if (!isTaken) continue;
+      taken.push(newDelivery({ seq, id: delivery, application_id, subscription_id, sequence }, event, sent));
+    }
+    const stored = { id, deliveries: receivers.length, taken, streamed: [...streamed] };
+    if (few !== null) {
+      // Claims and event streams read rows of `deliveries`, which a staged event does not have yet.
+      const isOurs = taken.length === few.length && streamed.size === 0;
+      const deliveries = rows.map(({ about }) => about);
+      if (isOurs && staged.add(event, first, deliveries)) return stored;
+      staged.move();
+      for (const { id } of few) countUp.run(id);
+    }
+    const row = addEvent.get(
+      id,
+      name,
+      version,
+      broadcaster_user_id,
+      // A body is only read together with a delivery.
+      receivers.length === 0 ? null : keptBody(body),
+      fingerprint,
+      first,
+      receivers.length,
+      published_at,
+    );
+    if (!row) throw new Error("INSERT returned no row");
+    staged.passed(row.seq);
+    addRows(
+      rows.map(({ about, status, next_attempt_at, finished_at }, at): DeliveryRow => {
+        const [delivery, application_id, subscription_id, sequence] = about;
+        const begin = [first + at, delivery, row.seq, application_id, subscription_id, sequence] as const;
+        return [...begin, status, next_attempt_at, finished_at, expires_at];
+      }),
+    );
+    return stored;
+  };
+}
+
+interface NewDelivery {
+  readonly about: StagedDelivery;
+  readonly status: DeliveryStatus;
+  readonly next_attempt_at: number | null;
+  readonly finished_at: number | null;
+}
+
+/** seq, id, event_seq, application_id, subscription_id, sequence, status, next_attempt_at, finished_at, expires_at */
+type DeliveryRow = readonly [
+  number,
+  string,
+  number,
+  string,
+  string,
+  number,
+  DeliveryStatus,
+  number | null,
+  number | null,
+  number | null,
+];
+
+/** Names of built-in types. Only registered types have a row that is marked as published. */
+const builtIn: ReadonlySet<string> = new Set(builtInEventTypes.map(({ name }) => name));

@@ -1,0 +1,221 @@
+import { describe, expect, test } from "bun:test";
+import type { Audit } from "../../src/api/admin/audit.ts";
+import { event } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { adminKey, Clock, isOnPostgres, json, type TestServer, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/*
+ * Who changed what, when and from where. Values are never kept, because they may be secrets.
+ */
+
+const clock = new Clock();
+const server = await testServer({ clock });
+await server.load("users", users);
+
+const trail = async (query = "", of: TestServer = server): Promise<Audit[]> =>
+  (await json<{ data: Audit[] }>(await of.admin("GET", `/admin/v1/audit${query}`))).data;
+
+// What is counted is written some time later: not in the midst of a test.
+await until(async () => (await trail("?object=users")).length === 1);
+
+const asKey = (key: string, method: string, path: string, body?: object) =>
+  server.admin(method, path, body, { authorization: `Bearer ${key}` });
+
+async function namedKey(name: string, role: string): Promise<{ id: string; key: string }> {
+  const made = await server.admin("POST", "/admin/v1/keys", { name, role });
+  expect(made.status).toBe(201);
+  return json(made);
+}
+
+const backupMade: [string, string, string, undefined] = ["createBackup", "POST", "backups", undefined];
+
+describe("a change through the admin API", () => {
+  test("is written down with key, action, object, fields and address, before it is acknowledged", async () => {
+    const { id: keyId, key } = await namedKey("maya's laptop", "operator");
+    const { id } = await server.application({ name: "Audited" });
+    clock.advance(1_000);
+    const changed = await asKey(key, "PATCH", `/admin/v1/applications/${id}`, {
+      rate_limit: 77,
+      webhook_url: "https://bot.example/?token=very-secret",
+    });
+    expect(changed.status).toBe(200);
+    const at = new Date(clock.now()).toISOString();
+    const [entry] = await trail("?limit=1");
+    expect(entry).toEqual({
+      at,
+      last_at: at,
+      count: 1,
+      actor: { kind: "operator_key", id: keyId, name: "maya's laptop" },
+      action: "changeApplication",
+      object: "applications",
+      object_id: id,
+      fields: ["rate_limit", "webhook_url"],
+      address: "127.0.0.1",
+      request_id: changed.headers.get("x-request-id") ?? "",
+    });
+  });
+
+  test.each<[string, string, string, object | undefined]>([
+    ["createApplication", "POST", "applications", { name: "New" }],
+    ["deleteApplication", "DELETE", "applications/{id}", undefined],
+    ["rotateWebhookSecret", "POST", "applications/{id}/webhook-secret", undefined],
+    ["rotateClientSecret", "POST", "applications/{id}/client-secret", undefined],
+    ["createToken", "POST", "applications/{id}/tokens", {}],
+    ["enableEndpoint", "POST", "applications/{id}/endpoint/enable", undefined],
+    ["createKey", "POST", "keys", { name: crypto.randomUUID(), role: "reader" }],
+    // On PostgreSQL backups are not On Air's.
+    ...(isOnPostgres ? [] : [backupMade]),
+  ])("%s: with the id of its object, and without any secret", async (action, method, path, body) => {
+    const app = await server.application();
+    const answer = await server.admin(method, `/admin/v1/${path.replace("{id}", app.id)}`, body);
+    expect(answer.ok).toBe(true);
+    const text = await answer.text();
+    const made = text === "" ? {} : (JSON.parse(text) as Record<string, string>);
+    const [entry] = await trail("?limit=1");
+    const [object = "", id = made["id"] ?? ""] = path.replace("{id}", app.id).split("/");
+    expect(entry).toMatchObject({ action, object, object_id: id });
+    const kept = JSON.stringify(await trail("?limit=100"));
+    const secrets = [adminKey, app.client_secret, app.webhook_secret, app.token];
+    const answered = ["client_secret", "webhook_secret", "access_token", "key"].flatMap(
+      (name) => made[name] ?? [],
+    );
+    for (const secret of [...secrets, ...answered]) expect(kept).not.toContain(secret);
+  });
+
+  test("that was refused is none, and neither is a read", async () => {
+    const { id } = await server.application();
+    const before = await trail("?limit=1");
+    const { key: reader } = await namedKey("reads", "reader");
+    const [made] = await trail("?limit=1");
+    expect((await asKey(reader, "PATCH", `/admin/v1/applications/${id}`, { name: "No" })).status).toBe(403);
+    expect((await server.admin("PATCH", `/admin/v1/applications/${id}`, { rate_limit: -1 })).status).toBe(
+      400,
+    );
+    expect((await server.admin("DELETE", "/admin/v1/keys/none")).status).toBe(404);
+    expect((await server.admin("GET", `/admin/v1/applications/${id}`)).status).toBe(200);
+    expect((await asKey("wrong", "DELETE", `/admin/v1/applications/${id}`)).status).toBe(401);
+    const [after] = await trail("?limit=1");
+    expect(after).toEqual(made as Audit);
+    expect(after).not.toEqual(before[0] as Audit);
+  });
+
+  // PostgreSQL has backups of its own.
+  test.skipIf(isOnPostgres)(
+    "a download of a backup is written down like one, because it hands out every secret",
+    async () => {
+      // One may be under way.
+      await (await server.admin("POST", "/admin/v1/backups")).body?.cancel();
+      let id = "";
+      await until(async () => {
+        const answer = await server.admin("GET", "/admin/v1/backups");
+        const { data } = await json<{ data: { id: string; status: string }[] }>(answer);
+        id = data.find(({ status }) => status === "done")?.id ?? "";
+        return id !== "";
+      });
+      const content = await server.admin("GET", `/admin/v1/backups/${id}/content`);
+      await content.body?.cancel();
+      const [entry] = await trail("?limit=1");
+      expect(entry).toMatchObject({
+        action: "getBackupContent",
+        object: "backups",
+        object_id: id,
+        fields: [],
+      });
+    },
+  );
+
+  test("of the platform's data and events is counted by key and hour", async () => {
+    const { id, key } = await namedKey("platform", "publisher");
+    for (let i = 0; i < 3; i++) {
+      expect((await asKey(key, "POST", "/admin/v1/events", event("channel.followed"))).status).toBe(202);
+      clock.advance(1_000);
+    }
+    const last = new Date(clock.now() - 1_000).toISOString();
+    await until(async () => (await trail(`?key=${id}`))[0]?.count === 3);
+    clock.advance(60 * 60 * 1_000);
+    expect((await asKey(key, "POST", "/admin/v1/events", event("channel.followed"))).status).toBe(202);
+    await until(async () => (await trail(`?key=${id}`)).length === 2);
+    const [second, first] = await trail(`?key=${id}`);
+    expect(first).toMatchObject({ count: 3, last_at: last, object: "events", object_id: null, fields: [] });
+    expect(second).toMatchObject({ count: 1, object: "events" });
+  });
+});
+
+test("entries are in the order of the first change of each, counted ones too", async () => {
+  const { key } = await namedKey("in order", "publisher");
+  expect((await asKey(key, "POST", "/admin/v1/events", event("channel.followed"))).status).toBe(202);
+  clock.advance(1);
+  const { id } = await server.application();
+  clock.advance(1);
+  expect((await asKey(key, "PUT", "/admin/v1/users/77", { username: "in_order" })).status).toBe(200);
+  clock.advance(1);
+  expect((await asKey(key, "POST", "/admin/v1/events", event("channel.followed"))).status).toBe(202);
+  const [third, second, first] = await trail("?limit=3");
+  expect(third).toMatchObject({ object: "users", actor: { name: "in order" } });
+  expect(second).toMatchObject({ object_id: id });
+  expect(first).toMatchObject({ object: "events", actor: { name: "in order" } });
+});
+
+describe("changes of an application by itself", () => {
+  test("is written down, too, under its own name", async () => {
+    const app = await server.application({ name: "Bot" });
+    const path = "/public/v1/application";
+    const webhook_url = "https://bot.example/?key=s3cret";
+    expect((await server.send("PATCH", path, { webhook_url }, app.token)).status).toBe(200);
+    const rotated = await server.send("POST", `${path}/webhook-secret`, undefined, app.token);
+    const { data } = await json<{ data: { webhook_secret: string } }>(rotated);
+    expect((await server.send("POST", `${path}/endpoint/enable`, undefined, app.token)).status).toBe(200);
+    const entries = await trail(`?key=${app.id}`);
+    expect(entries.map(({ action, fields, actor }) => [action, fields, actor.kind, actor.name])).toEqual([
+      ["enableOwnEndpoint", [], "application", "Bot"],
+      ["rotateOwnWebhookSecret", [], "application", "Bot"],
+      ["changeOwnApplication", ["webhook_url"], "application", "Bot"],
+    ]);
+    expect(JSON.stringify(entries)).not.toContain("s3cret");
+    expect(JSON.stringify(entries)).not.toContain(data.webhook_secret);
+  });
+});
+
+describe("the list", () => {
+  test("is filtered by key, action, object and time, and pages with the one form of cursor", async () => {
+    const { id } = await server.application();
+    const from = clock.now() + 1_000;
+    clock.advance(1_000);
+    for (let i = 0; i < 3; i++) {
+      expect((await server.admin("PATCH", `/admin/v1/applications/${id}`, { rate_limit: i })).status).toBe(
+        200,
+      );
+      clock.advance(1_000);
+    }
+    const iso = (ms: number) => new Date(ms).toISOString();
+    const of = `?object=applications&object_id=${id}`;
+    expect(await trail(`${of}&action=changeApplication`)).toHaveLength(3);
+    expect(await trail(`${of}&action=changeApplication&after=${iso(from + 1_000)}`)).toHaveLength(2);
+    expect(await trail(`${of}&before=${iso(from + 1_000)}&after=${iso(from)}`)).toHaveLength(1);
+    expect(await trail(`${of}&key=nobody`)).toEqual([]);
+    const nothing = await server.admin("GET", `/admin/v1/audit${of}&after=${iso(from)}&before=${iso(from)}`);
+    const errors = [{ in: "query", field: "before", message: "must be later than after" }];
+    expect([nothing.status, await json<object>(nothing)]).toMatchObject([400, { errors }]);
+    const seen: Audit[] = [];
+    for (let cursor = ""; ; ) {
+      const answer = await server.admin("GET", `/admin/v1/audit${of}&limit=2&cursor=${cursor}`);
+      const page = await json<{ data: Audit[]; pagination: { cursor: string; has_more: boolean } }>(answer);
+      seen.push(...page.data);
+      ({ cursor } = page.pagination);
+      if (!page.pagination.has_more) break;
+      const elsewhere = await server.admin("GET", `/admin/v1/audit?cursor=${cursor}`);
+      expect(elsewhere.status).toBe(400);
+    }
+    expect(seen).toEqual(await trail(of));
+    expect(seen).toHaveLength(4);
+  });
+
+  test("is for operators and readers", async () => {
+    const { key: reader } = await namedKey("looks", "reader");
+    const { key: publisher } = await namedKey("publishes", "publisher");
+    expect((await asKey(reader, "GET", "/admin/v1/audit")).status).toBe(200);
+    expect((await asKey(publisher, "GET", "/admin/v1/audit")).status).toBe(403);
+    expect((await server.get("/admin/v1/audit")).status).toBe(404);
+  });
+});

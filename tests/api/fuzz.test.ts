@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { documented } from "../support/fuzz/documented.ts";
+import { inputs } from "../support/fuzz/inputs.ts";
+import { judged } from "../support/fuzz/judge.ts";
+import { FuzzedPlatform } from "../support/fuzz/platform.ts";
+import { keptLog } from "../support/kept-log.ts";
+import type { OpenApiDocument } from "../support/openapi.ts";
+
+/*
+ * Requests to every operation of both documents, made from the documents: valid ones, ones that are wrong in one place,
+ * and nonsense. They are the same each time; `ONAIR_TEST_SEED=7 bun test tests/api/fuzz.test.ts` makes others, and
+ * `ONAIR_FUZZ_SECONDS=60` goes on with the next seeds for so long.
+ */
+
+const seed = Number(process.env["ONAIR_TEST_SEED"] ?? 1);
+const seconds = Number(process.env["ONAIR_FUZZ_SECONDS"] ?? 0);
+const requests = 2_000;
+
+/** A new platform, and requests to it. Fails with the smallest request that is answered wrongly. */
+async function fuzz(seed: number): Promise<void> {
+  const { log, lines } = keptLog("error");
+  const platform = await FuzzedPlatform.start(log);
+  try {
+    const { publicUrl, adminUrl } = platform.server.app;
+    const [publicOnes, adminOnes] = await Promise.all(
+      (
+        [
+          ["public", publicUrl],
+          ["admin", adminUrl],
+        ] as const
+      ).map(async ([listener, url]) =>
+        documented(listener, (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument),
+      ),
+    );
+    const all = [...(publicOnes ?? []), ...(adminOnes ?? [])];
+    const [sent, accepted] = [new Set<string>(), new Set<string>()];
+    await fc.assert(
+      fc.asyncProperty(inputs(all), async (input) => {
+        const { name } = input.operation;
+        const { status, complaints } = await judged(platform, input);
+        if (complaints.length > 0) throw new Error(`${name}: ${complaints.join("; ")}`);
+        sent.add(name);
+        if (status < 400) accepted.add(name);
+      }),
+      { seed, numRuns: requests, endOnFailure: true },
+    );
+    expect(all.filter(({ name }) => !sent.has(name))).toEqual([]);
+    // Requests that are all refused would try little.
+    expect(accepted.size).toBeGreaterThan(all.length * 0.85);
+    expect((await platform.server.admin("GET", "/readyz")).status).toBe(200);
+    expect(await lines()).toEqual([]);
+  } finally {
+    await platform.server.stop();
+  }
+}
+
+test(`${requests} requests from the documents of both listeners are answered as documented (seed ${seed})`, async () => {
+  const endsAt = performance.now() + seconds * 1000;
+  for (let next = seed; next === seed || performance.now() < endsAt; next++) await fuzz(next);
+}, 600_000);

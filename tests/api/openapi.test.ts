@@ -1,0 +1,226 @@
+import { describe, expect, test } from "bun:test";
+import { authenticator } from "../../src/api/http/access.ts";
+import { Cursors } from "../../src/api/http/cursors.ts";
+import { statusOf } from "../../src/api/http/errors.ts";
+import { rateLimiter } from "../../src/api/http/rate-limit.ts";
+import { LoginChallenges } from "../../src/api/oauth/login-challenges.ts";
+import { publicApp } from "../../src/api/public.ts";
+import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.ts";
+import { endpointNotices } from "../../src/domain/notices.ts";
+import { Ranking } from "../../src/platform/ranking.ts";
+import { createLog } from "../../src/runtime/log.ts";
+import { find, lint, type OpenApiDocument, operations, response } from "../support/openapi.ts";
+import { json, testServer } from "../support/server.ts";
+
+const server = await testServer();
+const document = (await (await server.get("/openapi.json")).json()) as OpenApiDocument;
+
+describe("the document", () => {
+  test("is valid under the recommended rules of Redocly, without a warning", async () => {
+    expect(await lint(document)).toEqual([]);
+  });
+
+  test("has examples that Redocly checks against their schemas", async () => {
+    const broken = structuredClone(document);
+    const media = broken.paths["/public/v1/users/{username}"]?.["get"]?.responses["200"]?.content;
+    Object.assign(media?.["application/json"] ?? {}, { example: { user: { id: "one" }, message: "OK" } });
+    const found = await lint(broken);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.every((problem) => problem.startsWith("no-invalid-media-type-examples"))).toBe(true);
+  });
+
+  test("carries nothing that only our own readers understand", () => {
+    const text = JSON.stringify(document);
+    for (const leftover of ["trim", "errorMessage", "$id", "x-component", "~kind"]) {
+      expect(text).not.toContain(`"${leftover}":`);
+    }
+    expect(text).not.toContain("{base_url}");
+  });
+
+  test("says where the server is, also in its examples", () => {
+    const { publicUrl } = server;
+    expect(document.openapi).toBe("3.1.0");
+    expect(document.servers).toEqual([{ url: publicUrl }]);
+    expect(document.info).toMatchObject({ title: "On Air", license: { name: "MIT" } });
+    expect(document.info["description"]).toContain(`${publicUrl}/oauth/token`);
+    const { flows } = document.components.securitySchemes["accessToken"] ?? {};
+    expect(flows?.clientCredentials.tokenUrl).toBe(`${publicUrl}/oauth/token`);
+    expect(Object.keys(flows?.clientCredentials.scopes ?? {})).toEqual(["users:read", "events:subscribe"]);
+    expect(flows?.authorizationCode).toMatchObject({
+      authorizationUrl: `${publicUrl}/oauth/authorize`,
+      scopes: flows?.clientCredentials.scopes,
+    });
+    expect(JSON.stringify(document.paths)).toContain(`"${publicUrl}/assets/profile-picture.png"`);
+  });
+
+  test("names no media type that is not served", () => {
+    const all = operations(document).flatMap(({ operation }) => [
+      operation.requestBody,
+      ...Object.values(operation.responses),
+    ]);
+    const types = new Set(all.flatMap((part) => Object.keys(part?.content ?? {})));
+    expect(types).toEqual(
+      new Set(["application/json", "application/x-www-form-urlencoded", "text/event-stream", "text/html"]),
+    );
+    const form = operations(document).filter(({ operation }) => {
+      return operation.requestBody?.content["application/x-www-form-urlencoded"];
+    });
+    expect(form.map(({ name }) => name)).toEqual([
+      "POST /oauth/token",
+      "POST /oauth/revoke",
+      "POST /oauth/introspect",
+    ]);
+  });
+
+  test("describes every operation and parameter, and has a description for every tag", () => {
+    const tags = new Set(document.tags.filter(({ description }) => description).map(({ name }) => name));
+    for (const { operation } of operations(document)) {
+      expect(operation.description.length).toBeGreaterThan(20);
+      expect(operation.tags.every((tag) => tags.has(tag))).toBe(true);
+      for (const parameter of operation.parameters ?? []) {
+        if (!parameter.$ref) expect(parameter).toMatchObject({ description: expect.stringMatching(/./) });
+      }
+    }
+  });
+
+  test("has an example for each successful answer with a body", () => {
+    for (const { operation } of operations(document)) {
+      for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+        if (!status.startsWith("2")) continue;
+        for (const media of Object.values(content)) expect(media.example).toBeDefined();
+      }
+    }
+  });
+});
+
+test("the introduction lists the error codes of the listener with their statuses, and no other", () => {
+  const rows = [...String(document.info["description"]).matchAll(/^\| ([1-5][0-9]{2}) +\| ([^|]*)\|/gm)];
+  const listed = rows.flatMap(([, status, codes = ""]) =>
+    [...codes.matchAll(/`([a-z_]+)`/g)].map(([, code = ""]) => [code, Number(status)]),
+  );
+  const { insufficient_role, range_not_satisfiable, unknown_host, ...others } = statusOf;
+  const { empty_snapshot, confirmation_required, ...ours } = others;
+  expect(Object.fromEntries(listed)).toEqual(ours);
+});
+
+describe("the operations", () => {
+  test("are the routes of the listener, all of them and no other", async () => {
+    const routes = publicApp({
+      store: server.app.store,
+      access: {
+        authenticator: authenticator(server.app.store, Date.now),
+        limiter: rateLimiter(Date.now),
+        defaultRateLimit: 0,
+      },
+      log: createLog("off"),
+      now: Date.now,
+      publicUrl: () => "http://127.0.0.1:8080",
+      loginUrl: null,
+      allowPrivateWebhooks: false,
+      ranking: new Ranking(Date.now),
+      cursors: new Cursors("key"),
+      challenges: new LoginChallenges("key"),
+      engine: server.app.engine,
+      defaultSubscriptionLimit: () => 1,
+      catalogue: new Catalogue(),
+      streams: { open: async () => new ReadableStream() },
+      outcomes: { open: async () => new ReadableStream(), changed() {} },
+      publicKey: () => ({ pem: "", standardWebhooks: "" }),
+    }).routes;
+    const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);
+    const names = shown.map(({ method, path }) => `${method} ${path.replace(/:([a-z_]+)/g, "{$1}")}`);
+    expect(names.length).toBeGreaterThan(8);
+    expect(new Set(operations(document).map(({ name }) => name))).toEqual(new Set(names));
+    const hidden = routes.filter(
+      ({ method, hooks }) => hooks.detail?.hide === true && method !== "ALL" && method !== "HEAD",
+    );
+    expect(hidden.every(({ path }) => !path.startsWith("/public/v1"))).toBe(true);
+  });
+
+  test.each([
+    ["GET /public/v1/users/{username}", "users:read", [200, 400, 401, 403, 404, 429, 500, 503]],
+    ["GET /public/v1/users/search", "users:read", [200, 400, 401, 403, 429, 500, 503]],
+    ["GET /public/v1/events/subscriptions", "events:subscribe", [200, 401, 403, 429, 500, 503]],
+    [
+      "POST /public/v1/events/subscriptions",
+      "events:subscribe",
+      [200, 400, 401, 403, 413, 415, 429, 500, 503],
+    ],
+    ["DELETE /public/v1/events/subscriptions", "events:subscribe", [204, 400, 401, 403, 429, 500, 503]],
+    ["GET /public/v1/categories", null, [200, 304, 400, 429, 500, 503]],
+    ["GET /public/v1/categories/{id}", null, [200, 304, 400, 404, 429, 500, 503]],
+    ["GET /public/v1/events/types", null, [200, 304, 429, 500, 503]],
+    ["GET /public/v1/public-key", null, [200, 304, 429, 500, 503]],
+    ["GET /.well-known/oauth-authorization-server", null, [200, 304, 429, 500, 503]],
+  ])("%s says who may call it and what it answers", (name, scope, statuses) => {
+    const operation = find(document, name);
+    expect(operation.security).toEqual(scope === null ? [] : [{ bearerToken: [] }, { accessToken: [scope] }]);
+    expect(Object.keys(operation.responses).map(Number)).toEqual(statuses);
+  });
+
+  test("name the error codes that they give", () => {
+    const codes = (name: string, status: number) =>
+      Object.keys(
+        response(document, find(document, name), status).content?.["application/json"]?.examples ?? {},
+      );
+    expect(codes("GET /public/v1/categories", 400)).toEqual(["invalid_parameter", "invalid_cursor"]);
+    expect(codes("GET /public/v1/users/{username}", 404)).toEqual(["user_not_found"]);
+    expect(codes("GET /public/v1/users/search", 401)).toEqual(["missing_token", "invalid_token"]);
+    expect(codes("POST /public/v1/events/subscriptions", 400)).toContain("subscription_failed");
+    expect(codes("POST /oauth/token", 401)).toEqual(["invalid_client"]);
+  });
+
+  test("show the media type that a form has to have as it is answered", async () => {
+    const { content } = response(document, find(document, "POST /oauth/token"), 415);
+    const asked = { method: "POST", headers: { "content-type": "text/plain" }, body: "" };
+    const answer = await fetch(`${server.publicUrl}/oauth/token`, asked);
+    const { request_id: _, ...answered } = await json<{ request_id: string }>(answer);
+    expect(content?.["application/json"]?.examples?.["unsupported_media_type"]).toMatchObject({
+      value: answered,
+    });
+  });
+
+  test("say that ids may be repeated", () => {
+    const [id] = find(document, "DELETE /public/v1/events/subscriptions").parameters ?? [];
+    expect(id).toMatchObject({ name: "id", in: "query", required: true, schema: { type: "array" } });
+    // By default a list in a query is repeated.
+    expect(id).not.toHaveProperty("explode");
+  });
+});
+
+test("the webhooks are the event types, with the headers of a delivery, and the notices of the stream", () => {
+  const names = builtInEventTypes.map(({ name }) => name);
+  expect(Object.keys(document.webhooks)).toEqual([...names, ...endpointNotices]);
+  for (const [name, { post }] of Object.entries(document.webhooks)) {
+    expect(post.parameters).toHaveLength(names.includes(name) ? 10 : 6);
+    expect(post.requestBody?.content["application/json"]?.example).toMatchObject({ type: name, version: 1 });
+  }
+  expect(document.components.schemas).toContainKeys(["Error", "User", "Category", "Subscription"]);
+});
+
+describe("GET /openapi.json", () => {
+  test("may be kept and asked for again", async () => {
+    const first = await server.get("/openapi.json");
+    const etag = first.headers.get("etag") ?? "";
+    expect(first.headers.get("content-type")).toBe("application/json");
+    expect(first.headers.get("cache-control")).toBe("public, max-age=300");
+    expect(first.headers.get("x-request-id")).toMatch(/^[0-9A-Z]{26}$/);
+    expect(first.headers.get("ratelimit-limit")).toBeNull();
+    const again = await server.get("/openapi.json", undefined, { headers: { "if-none-match": etag } });
+    expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", etag]);
+    const head = await server.get("/openapi.json", undefined, { method: "HEAD" });
+    expect([head.status, await head.text(), head.headers.get("etag")]).toEqual([200, "", etag]);
+    expect((await server.get("/openapi.json", undefined, { method: "POST" })).status).toBe(405);
+  });
+
+  test("is the only way to a document: the plugin's own cannot be reached", async () => {
+    for (const path of ["/swagger", "/swagger/json", "/document", "/docs/json", "/docs/openapi.json"]) {
+      const answer = await server.get(path);
+      expect([path, answer.status, ((await answer.json()) as { code: string }).code]).toEqual([
+        path,
+        404,
+        "not_found",
+      ]);
+    }
+  });
+});

@@ -1,0 +1,259 @@
+import { expect, test } from "bun:test";
+import type { SendRequest } from "../../src/delivery/send/send.ts";
+import { newId } from "../../src/domain/ids.ts";
+import { type Deliverer, type EndpointNotification, soleOwnership } from "../../src/domain/replicas.ts";
+import type { Store } from "../../src/domain/store.ts";
+import { dispatching, ok } from "../support/dispatching.ts";
+import { emptyStore, newEvent, storedAt, subscriber } from "../support/store.ts";
+import { someTurns, until } from "../support/until.ts";
+
+/** A dispatcher whose ownership the test settles. */
+async function owning() {
+  const { store } = emptyStore();
+  const application = await subscriber(store);
+  const sole = soleOwnership(() => store.deliveries.releaseAll());
+  const told: EndpointNotification[] = [];
+  const state = { holds: true, hasLease: true, told, deliverer: null as Deliverer | null, asked: 0 };
+  const run = dispatching(store, {
+    ownership: {
+      ...sole,
+      async join(deliverer) {
+        state.deliverer = deliverer;
+        await sole.join(deliverer);
+      },
+      holds: () => state.holds,
+      hasLease: () => state.hasLease,
+      notify: (notification) => void told.push(notification),
+    },
+    requested: () => void state.asked++,
+  });
+  await until(() => state.deliverer !== null);
+  return { application, state, elsewhere: store, ...run };
+}
+
+test("nothing is sent without a lease; with it again, deliveries go on in order", async () => {
+  const { state, dispatcher, sent, publish, stop } = await owning();
+  await publish("a");
+  await until(() => sent.length === 1);
+  state.hasLease = false;
+  for (const id of ["b", "c"]) await publish(id);
+  sent[0]?.answer(ok);
+  await until(() => dispatcher.stats.inFlight + dispatcher.stats.unrecorded === 0);
+  await someTurns();
+  expect(sent).toHaveLength(1);
+  state.hasLease = true;
+  state.deliverer?.resumed();
+  await until(() => sent.length >= 2);
+  for (let i = 1; i < 3; i++) {
+    await until(() => sent.length > i);
+    sent[i]?.answer(ok);
+  }
+  expect(sent.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+  await stop();
+});
+
+test("a manual retry counts as waiting while there is no lease", async () => {
+  const { application, state, dispatcher, sent, publish, settled, stop } = await owning();
+  await publish("a");
+  await until(() => sent.length === 1);
+  sent[0]?.answer(ok);
+  await settled();
+  state.hasLease = false;
+  dispatcher.sendNow(application);
+  await someTurns();
+  expect(dispatcher.stats).toMatchObject({ inFlight: 0, queued: 0, unrecorded: 0, waiting: 1 });
+  state.hasLease = true;
+  state.deliverer?.resumed();
+  await settled();
+  expect(dispatcher.stats.waiting).toBe(0);
+  await stop();
+});
+
+test("deliveries of an endpoint that another process owns are not sent; that process is notified", async () => {
+  const { state, sent, application, dispatcher, publish, stop } = await owning();
+  await publish("a");
+  await until(() => sent.length === 1);
+  sent[0]?.answer(ok);
+  await publish("b");
+  await until(() => sent.length === 2);
+  state.holds = false;
+  state.deliverer?.lost(() => true);
+  // The attempt under way goes on, without a notification.
+  expect(state.told).toEqual([]);
+  sent[1]?.answer(ok);
+  await publish("c");
+  dispatcher.sendNow(application);
+  dispatcher.applicationChanged(application, null);
+  await until(() => dispatcher.stats.inFlight + dispatcher.stats.unrecorded === 0);
+  await someTurns();
+  expect(sent).toHaveLength(2);
+  expect(state.told).toEqual([
+    { kind: "published", applications: [application] },
+    { kind: "asked", application },
+    { kind: "changed", application },
+  ]);
+  // It owns the endpoint again, with the events published meanwhile.
+  state.holds = true;
+  await state.deliverer?.gained(() => true);
+  await until(() => sent.length === 3);
+  expect(sent[2]?.sequence).toBe(3);
+  sent[2]?.answer(ok);
+  await stop();
+});
+
+test("a replay for an endpoint of another process is notified to it, and makes it look for replays", async () => {
+  const { state, application, store, now, stop } = await owning();
+  const replay = {
+    application_id: application,
+    broadcaster_user_id: null,
+    subscription_id: null,
+    status: null,
+    type: null,
+    from: 0,
+    to: 1,
+    created_at: now(),
+  };
+  await store.replays.create({ ...replay, id: newId(), dry_run: false });
+  expect([state.told, state.asked]).toEqual([[], 0]);
+  state.holds = false;
+  await store.replays.create({ ...replay, id: newId(), dry_run: true, from: 2, to: 3 });
+  expect(state.told).toEqual([]);
+  await store.replays.create({ ...replay, id: newId(), dry_run: false, from: 4, to: 5 });
+  expect(state.told).toEqual([{ kind: "asked", application }]);
+  state.holds = true;
+  state.deliverer?.received({ kind: "asked", application });
+  expect(state.asked).toBe(1);
+  await stop();
+});
+
+test.each([
+  ["enabled", { disabled: true }, { disabled: false }],
+  ["given a webhook", { delivery: "stream" }, { delivery: "webhook" }],
+] as const)(
+  "an application that another process has %s gets events published before the notification of it",
+  async (_, off, on) => {
+    const { state, sent, application, dispatcher, publish, elsewhere, settled, stop } = await owning();
+    await publish("a");
+    await until(() => sent.length === 1);
+    sent[0]?.answer(ok);
+    await elsewhere.applications.update(application, off, 0);
+    state.deliverer?.received({ kind: "changed", application });
+    await settled();
+    await elsewhere.applications.update(application, on, 0);
+    await publish("b");
+    await until(() => sent.length === 2);
+    sent[1]?.answer(ok);
+    await settled();
+    expect(dispatcher.stats.counts.finished).toMatchObject({ delivered: 2 });
+    await stop();
+  },
+);
+
+test("a claim that ends while the dispatcher stops does not delay the hand-over of its endpoint", async () => {
+  const { store } = emptyStore();
+  const application = await subscriber(store);
+  await store.events.publish(newEvent("a"), () => false);
+  const claims = { begun: 0, end: Promise.withResolvers<void>() };
+  const claim: typeof store.deliveries.claim = async (...given) => {
+    claims.begun++;
+    await claims.end.promise;
+    return store.deliveries.claim(...given);
+  };
+  const sole = soleOwnership(() => store.deliveries.releaseAll());
+  let deliverer: Deliverer | null = null;
+  const { stop } = dispatching(
+    { ...store, deliveries: { ...store.deliveries, claim } },
+    {
+      ownership: {
+        ...sole,
+        async join(joining) {
+          deliverer = joining;
+          await sole.join(joining);
+        },
+        async leave() {
+          claims.end.resolve();
+          await until(() => [...(deliverer?.busy() ?? [])].length === 0);
+        },
+      },
+    },
+  );
+  await until(() => claims.begun === 1);
+  await stop();
+  expect((await store.deliveries.claim(application, storedAt, 8)).due).toHaveLength(1);
+});
+
+/** Publishes an event; `meanwhile` happens while its first attempt connects. Returns the requests of all attempts. */
+async function attemptsWith(
+  meanwhile: (store: Store, missed: () => Promise<void>) => Promise<void>,
+  delivered = 1,
+) {
+  const { store } = emptyStore();
+  await subscriber(store);
+  const sole = soleOwnership(() => store.deliveries.releaseAll());
+  let deliverer: Deliverer | null = null;
+  const requests: SendRequest[] = [];
+  const { publish, dispatcher, settled, stop } = dispatching(store, {
+    ownership: {
+      ...sole,
+      async join(joining) {
+        deliverer = joining;
+        await sole.join(joining);
+      },
+    },
+    async send(request) {
+      requests.push(request);
+      if (requests.length > 1) return ok;
+      let isCanceled = false;
+      request.connecting?.(() => {
+        isCanceled = true;
+      });
+      await meanwhile(store, async () => {
+        deliverer?.notificationsMissed();
+        await until(() => dispatcher.stats.waiting === 0);
+      });
+      return isCanceled || request.mayBeSent?.() === false ? { ...ok, class: "canceled", status: null } : ok;
+    },
+  });
+  await publish("a");
+  await until(() => requests.length > 0);
+  await settled();
+  expect(dispatcher.stats.counts.attempts["ok"] ?? 0).toBe(delivered);
+  await stop();
+  return requests;
+}
+
+test("a request that is not written yet is signed again if its application has changed while notifications were lost", async () => {
+  const url = "https://changed.example/";
+  const requests = await attemptsWith(async (store, missed) => {
+    const [application] = await store.applications.all();
+    await store.applications.update(application?.id ?? "", { webhook_url: url }, storedAt);
+    await missed();
+  });
+  expect(requests.map((request) => request.url === url)).toEqual([false, true]);
+});
+
+test("a request that is not written yet is not sent if its subscription was removed while notifications were lost", async () => {
+  const requests = await attemptsWith(async (store, missed) => {
+    const [application] = await store.applications.all();
+    const { id = "" } = application ?? {};
+    const [subscription] = await store.subscriptions.ofApplication(id);
+    await store.subscriptions.remove(id, [subscription?.id ?? ""], storedAt);
+    await missed();
+  }, 0);
+  expect(requests).toHaveLength(1);
+});
+
+test("while notifications are lost, again and again, an endpoint that takes long to connect to gets its deliveries", async () => {
+  const requests = await attemptsWith(async (_, missed) => {
+    await missed();
+    await missed();
+  });
+  expect(requests).toHaveLength(1);
+});
+
+test("a request is signed again if it could be written before its application is looked up", async () => {
+  const requests = await attemptsWith(async (_, missed) => {
+    void missed();
+  });
+  expect(requests).toHaveLength(2);
+});

@@ -1,0 +1,244 @@
+import { describe, expect, test } from "bun:test";
+import { type Feedback, Pace } from "../../src/delivery/pace.ts";
+import { minute, second } from "../../src/domain/time.ts";
+
+const max = 128;
+
+/** An endpoint whose attempts take as long as the test says, on a clock that stands still otherwise. */
+class Endpoint {
+  readonly pace = new Pace({ max });
+  at = 1_000_000;
+
+  /** Runs as many attempts as the pace allows; all have the same outcome. */
+  round(durationMs: number, outcome: Partial<Feedback> = {}): void {
+    const startedAt = this.at;
+    this.at += durationMs;
+    const count = this.pace.limit;
+    this.pace.inFlight = count;
+    for (let i = 0; i < count; i++) {
+      this.pace.inFlight--;
+      this.ends(startedAt, outcome);
+    }
+  }
+  ends(startedAt: number, outcome: Partial<Feedback> = {}): void {
+    const base = { isSuccess: true, isThrottled: false, retryAfterMs: null, random: 0.5 };
+    this.pace.learn({ ...base, startedAt, at: this.at, ...outcome });
+  }
+  rounds(count: number, durationMs: number, outcome: Partial<Feedback> = {}): void {
+    for (let i = 0; i < count; i++) this.round(durationMs, outcome);
+  }
+}
+
+const failed = { isSuccess: false };
+const refused = { isSuccess: false, isThrottled: true };
+
+describe("concurrency", () => {
+  test("doubles with each round, up to its bound", () => {
+    const endpoint = new Endpoint();
+    const limits = [endpoint.pace.limit];
+    for (let i = 0; i < 5; i++) {
+      endpoint.round(20);
+      limits.push(endpoint.pace.limit);
+    }
+    expect(limits).toEqual([8, 16, 32, 64, max, max]);
+  });
+
+  test("does not grow while it is not used", () => {
+    const endpoint = new Endpoint();
+    for (let i = 0; i < 1_000; i++) endpoint.ends(endpoint.at++);
+    expect(endpoint.pace.limit).toBe(8);
+  });
+
+  test("halves when the endpoint refuses, once for attempts that ran together", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(5, 20);
+    const startedAt = endpoint.at;
+    endpoint.at += 20;
+    endpoint.pace.inFlight = max;
+    for (let i = 0; i < 50; i++) {
+      endpoint.pace.inFlight--;
+      endpoint.ends(startedAt, refused);
+    }
+    expect(endpoint.pace.limit).toBe(max / 2);
+    expect(endpoint.pace.isOpen).toBe(false);
+  });
+
+  test("then grows to nine tenths of the refused concurrency, and slowly beyond it at first", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(5, 20);
+    endpoint.pace.inFlight = 99;
+    endpoint.ends(endpoint.at, refused);
+    const since = endpoint.at;
+    endpoint.rounds(40, 20);
+    expect(endpoint.pace.limit).toBe(90);
+    endpoint.at = since + 6 * second;
+    endpoint.rounds(3, 20);
+    expect(endpoint.pace.limit).toBe(93);
+    endpoint.at = since + 40 * second;
+    endpoint.rounds(10, 20);
+    expect(endpoint.pace.limit).toBe(max);
+  });
+
+  test.each<[string, number, number]>([
+    ["halves when more than a tenth of a round fails", 7, max / 2],
+    ["stays when less of it does", 13, max],
+  ])("%s", (_, oneIn, limit) => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(5, 20);
+    const startedAt = endpoint.at;
+    endpoint.at += 20;
+    for (let i = 1; i <= max; i++) endpoint.ends(startedAt, i % oneIn === 0 ? failed : {});
+    expect(endpoint.pace.limit).toBe(limit);
+  });
+
+  test("shrinks when a whole round is slower than earlier ones", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(20, 20);
+    endpoint.rounds(5, 500);
+    expect(endpoint.pace.limit).toBeLessThan(max / 2);
+    expect(endpoint.pace.limit).toBeGreaterThanOrEqual(8);
+  });
+
+  test("does not shrink for single answers that are slow", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(20, 20);
+    for (let i = 0; i < 40 * max; i++) {
+      endpoint.pace.inFlight = max - 1;
+      endpoint.at++;
+      endpoint.ends(endpoint.at - (i % 30 === 0 ? 5_000 : 20));
+    }
+    expect(endpoint.pace.limit).toBe(max);
+  });
+
+  test("does not shrink for answers that always take long", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(10, 2_000);
+    expect(endpoint.pace.limit).toBe(max);
+  });
+
+  test("is at least one", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(40, 20, refused);
+    expect(endpoint.pace.limit).toBe(1);
+  });
+
+  test("and latency give the attempts a second", () => {
+    const endpoint = new Endpoint();
+    expect(endpoint.pace.perSecond).toBe(Number.POSITIVE_INFINITY);
+    endpoint.rounds(10, 500);
+    expect(endpoint.pace.perSecond).toBeCloseTo(256);
+  });
+
+  test("is limited at once by a lower setting", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(5, 20);
+    endpoint.pace.max = 3;
+    expect(endpoint.pace.limit).toBe(3);
+    endpoint.pace.max = 1_000;
+    endpoint.rounds(100, 20);
+    expect(endpoint.pace.limit).toBe(1_000);
+  });
+});
+
+describe("the circuit", () => {
+  test("opens after five failures in a row, for 5 s, and then lets one through", () => {
+    const endpoint = new Endpoint();
+    for (let i = 0; i < 4; i++) endpoint.ends(endpoint.at, failed);
+    expect(endpoint.pace.canStart(endpoint.at)).toBe(true);
+    endpoint.ends(endpoint.at, failed);
+    expect([endpoint.pace.isOpen, endpoint.pace.limit]).toEqual([true, 1]);
+    expect(endpoint.pace.canStart(endpoint.at + 5 * second - 1)).toBe(false);
+    expect(endpoint.pace.canStart(endpoint.at + 5 * second)).toBe(true);
+    endpoint.pace.inFlight = 1;
+    expect(endpoint.pace.canStart(endpoint.at + 5 * second)).toBe(false);
+  });
+
+  test("waits twice as long after each probe that fails, up to five minutes", () => {
+    const endpoint = new Endpoint();
+    for (let i = 0; i < 5; i++) endpoint.ends(endpoint.at, failed);
+    const waits = [];
+    for (let i = 0; i < 9; i++) {
+      waits.push((endpoint.pace.resumeAt - endpoint.at) / second);
+      endpoint.at = endpoint.pace.resumeAt;
+      endpoint.ends(endpoint.at, failed);
+    }
+    expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
+  });
+
+  test("is not opened wider by attempts that had begun before", () => {
+    const endpoint = new Endpoint();
+    const startedAt = endpoint.at;
+    endpoint.at += 15 * second;
+    for (let i = 0; i < 8; i++) endpoint.ends(startedAt, failed);
+    expect(endpoint.pace.resumeAt - endpoint.at).toBe(5 * second);
+  });
+
+  test("closes with one success, and concurrency grows again from one", () => {
+    const endpoint = new Endpoint();
+    for (let i = 0; i < 5; i++) endpoint.ends(endpoint.at, failed);
+    endpoint.at = endpoint.pace.resumeAt;
+    endpoint.ends(endpoint.at);
+    expect([endpoint.pace.isOpen, endpoint.pace.limit]).toEqual([false, 2]);
+    endpoint.rounds(2, 20);
+    expect(endpoint.pace.limit).toBe(8);
+  });
+
+  test("failures with a success among them do not open it", () => {
+    const endpoint = new Endpoint();
+    for (let i = 0; i < 30; i++) endpoint.ends(endpoint.at, i % 5 === 4 ? {} : failed);
+    expect(endpoint.pace.isOpen).toBe(false);
+  });
+
+  test("is jittered by a fifth either way", () => {
+    const waits = [0, 1].map((random) => {
+      const endpoint = new Endpoint();
+      for (let i = 0; i < 5; i++) endpoint.ends(endpoint.at, { isSuccess: false, random });
+      return endpoint.pace.resumeAt - endpoint.at;
+    });
+    expect(waits).toEqual([4 * second, 6 * second]);
+  });
+});
+
+describe("an endpoint that has too much to do", () => {
+  test.each<[string, number | null, number]>([
+    ["is left alone for a second", null, second],
+    ["is left alone for as long as it asks", minute, minute],
+    ["is left alone for a second when it asks for less", 0, second],
+  ])("%s", (_, retryAfterMs, wait) => {
+    const endpoint = new Endpoint();
+    endpoint.ends(endpoint.at, { isSuccess: false, isThrottled: true, retryAfterMs });
+    expect(endpoint.pace.resumeAt - endpoint.at).toBe(wait);
+  });
+
+  test("also while others of its answers are good", () => {
+    const endpoint = new Endpoint();
+    endpoint.ends(endpoint.at, { isSuccess: false, isThrottled: true, retryAfterMs: minute });
+    endpoint.ends(endpoint.at);
+    expect(endpoint.pace.resumeAt - endpoint.at).toBe(minute);
+  });
+
+  test("is probed with one where a person asks meanwhile, and grows again from that", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(10, 100);
+    const { limit } = endpoint.pace;
+    // Nothing holds it up.
+    endpoint.pace.resume(endpoint.at);
+    expect(endpoint.pace.limit).toBe(limit);
+    endpoint.round(100, { ...refused, retryAfterMs: minute });
+    expect(endpoint.pace.canStart(endpoint.at)).toBe(false);
+    endpoint.pace.resume(endpoint.at);
+    expect([endpoint.pace.limit, endpoint.pace.canStart(endpoint.at)]).toEqual([1, true]);
+    endpoint.at++;
+    endpoint.rounds(3, 100);
+    expect(endpoint.pace.limit).toBe(8);
+    endpoint.round(100, { ...refused, retryAfterMs: minute });
+    expect(endpoint.pace.resumeAt - endpoint.at).toBe(minute);
+  });
+
+  test("for as long when the clock was moved meanwhile", () => {
+    const endpoint = new Endpoint();
+    endpoint.ends(endpoint.at, { isSuccess: false, isThrottled: true, retryAfterMs: minute });
+    endpoint.pace.shift(-60 * minute);
+    expect(endpoint.pace.resumeAt - (endpoint.at - 60 * minute)).toBe(minute);
+  });
+});

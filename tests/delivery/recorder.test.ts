@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, expect, jest, test } from "bun:test";
+import { createRecorder } from "../../src/delivery/record.ts";
+import type { AttemptResult, DeliveryStore } from "../../src/domain/deliveries.ts";
+import { newEndpoint } from "../../src/domain/endpoints.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import { createLog } from "../../src/runtime/log.ts";
+import { attemptResult } from "../support/store.ts";
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+test.each([
+  ["that nothing waits for is gathered longer", false, 250],
+  ["that a replay waits for is on disk soon", true, 20],
+])("what has arrived and %s", (_, isAwaited, gatherMs) => {
+  const batches: number[] = [];
+  const record: DeliveryStore["record"] = async (results) => void batches.push(results.length);
+  const store = { deliveries: { record } as DeliveryStore };
+  const recorder = createRecorder({ store, log: createLog("off"), progressed() {}, noticed() {} });
+  void recorder.add({ status: "delivered" } as AttemptResult, isAwaited);
+  jest.advanceTimersByTime(gatherMs - 1);
+  expect(batches).toEqual([]);
+  jest.advanceTimersByTime(1);
+  expect(batches).toEqual([1]);
+});
+
+test("the state of an endpoint is on disk with the result that it follows from, even if that fills the batch", async () => {
+  const batches: string[] = [];
+  const record: DeliveryStore["record"] = async (results, states) =>
+    void batches.push(`${results.length} results, ${states.length} states`);
+  const store = { deliveries: { record } as DeliveryStore };
+  const recorder = createRecorder({ store, log: createLog("off"), progressed() {}, noticed() {} });
+  const result = { status: "delivered" } as AttemptResult;
+  for (let n = 1; n < 1_024; n++) void recorder.add(result);
+  const recorded = recorder.add(result);
+  recorder.addEndpoint(newEndpoint("app"));
+  await recorded;
+  expect(batches).toEqual(["1024 results, 1 states"]);
+});
+
+test("a result that cannot be stored ends as failed, and all others of its batch are recorded as they are", async () => {
+  const stored = new Map<number, AttemptResult>();
+  const states: string[] = [];
+  const bad = 37;
+  const record: DeliveryStore["record"] = async (results, endpoints) => {
+    if (results.some(({ seq, attempt }) => seq === bad && attempt !== null)) throw new Error("no such text");
+    for (const result of results) stored.set(result.seq, result);
+    states.push(...endpoints.map(({ application_id }) => application_id));
+  };
+  const store = { deliveries: { record } as DeliveryStore };
+  const recorder = createRecorder({ store, log: createLog("off"), progressed() {}, noticed() {} });
+  for (let seq = 1; seq <= 100; seq++) void recorder.add(attemptResult({ seq }));
+  recorder.addEndpoint(newEndpoint("app"));
+  await recorder.settled();
+  expect([...stored.keys()].sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n + 1));
+  const failed = [...stored.values()].filter(({ status }) => status !== "delivered");
+  expect(failed.map(({ seq, status, attempt }) => [seq, status, attempt])).toEqual([[bad, "failed", null]]);
+  expect(states).toEqual(["app"]);
+  expect(recorder.unrecorded).toBe(0);
+});
+
+test("while the storage is unavailable, a batch is retried whole", async () => {
+  jest.useRealTimers();
+  const sizes: number[] = [];
+  const record: DeliveryStore["record"] = async (results) => {
+    sizes.push(results.length);
+    if (sizes.length === 1) throw new DomainError("unavailable", "full");
+  };
+  const store = { deliveries: { record } as DeliveryStore };
+  const recorder = createRecorder({ store, log: createLog("off"), progressed() {}, noticed() {} });
+  for (let seq = 1; seq <= 3; seq++) void recorder.add(attemptResult({ seq }));
+  await recorder.settled();
+  expect(sizes).toEqual([3, 3]);
+});

@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, expect, jest, test } from "bun:test";
+import { replaying } from "../../src/delivery/replays.ts";
+import type { Replay, ReplayStore } from "../../src/domain/replays.ts";
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/**
+ * The service over replays whose steps advance as given; its calls are in `done`. Replays with "dry" in their
+ * names only count.
+ */
+function service(running: readonly string[], steps: readonly boolean[] = [], holds = true) {
+  const done: string[] = [];
+  const left = [...steps];
+  const replays: Pick<ReplayStore, "running" | "advance"> = {
+    async running() {
+      done.push("look");
+      return running.map((id) => ({ application_id: `of ${id}`, id, dry_run: id.includes("dry") }) as Replay);
+    },
+    async advance(id) {
+      done.push(`advance ${id}`);
+      return left.shift() ?? false;
+    },
+  };
+  const dispatcher = { wake: () => void done.push("wake") };
+  const stop = new AbortController();
+  const made = replaying({ replays: replays as ReplayStore }, dispatcher, { holds: () => holds }, () => 0);
+  return { done, ...made, stop, running: made.run(stop.signal) };
+}
+
+/** Lets what is not waiting for time come to its end. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+}
+
+async function afterMs(ms: number): Promise<void> {
+  await settle();
+  jest.advanceTimersByTime(ms);
+  await settle();
+}
+
+test("without a replay it polls once a second, and at once when it is woken", async () => {
+  const { done, wake, stop, running } = service([]);
+  await afterMs(999);
+  expect(done).toEqual(["look"]);
+  await afterMs(1);
+  expect(done).toEqual(["look", "look"]);
+  wake();
+  await settle();
+  expect(done).toEqual(["look", "look", "look"]);
+  stop.abort();
+  await running;
+  expect(done.length).toBe(3);
+});
+
+test("a wake-up during a poll is not lost", async () => {
+  const { done, wake, stop, running } = service([]);
+  wake();
+  await settle();
+  expect(done).toEqual(["look", "look"]);
+  stop.abort();
+  await running;
+});
+
+test("a replay takes step after step, and is tried again soon when its endpoint has enough to do", async () => {
+  const { done, stop, running } = service(["a"], [true, false, true]);
+  await afterMs(25);
+  expect(done).toEqual(["look", "advance a", "wake", "look", "advance a"]);
+  await afterMs(199);
+  expect(done.length).toBe(5);
+  await afterMs(1);
+  expect(done.slice(5)).toEqual(["look", "advance a", "wake"]);
+  stop.abort();
+  await running;
+  expect(done.length).toBe(8);
+});
+
+test("a replay goes on as soon as a delivery of its application was sent; others wait for theirs", async () => {
+  const { done, resume, stop, running } = service(["a", "b"], [false, false, true, false]);
+  await afterMs(100);
+  expect(done).toEqual(["look", "advance a", "advance b"]);
+  resume("of another");
+  resume("of a");
+  await settle();
+  expect(done.slice(3)).toEqual(["look", "advance a", "wake"]);
+  await afterMs(25);
+  expect(done.slice(6)).toEqual(["look", "advance a"]);
+  await afterMs(75);
+  expect(done.slice(8)).toEqual(["look", "advance b"]);
+  stop.abort();
+  await running;
+});
+
+test("of replays for endpoints of another process, only dry runs advance", async () => {
+  const { done, stop, running } = service(["a", "dry"], [true], false);
+  await settle();
+  expect(done).toEqual(["look", "advance dry"]);
+  stop.abort();
+  await running;
+});

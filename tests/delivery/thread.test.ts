@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Engine } from "../../src/delivery/engine.ts";
+import { startEngineThread } from "../../src/delivery/thread/link.ts";
+import type { ReplicaNotification } from "../../src/domain/replicas.ts";
+import { day } from "../../src/domain/time.ts";
+import { createLog } from "../../src/runtime/log.ts";
+import { openStore } from "../../src/store/sqlite/store.ts";
+import { signingKeySetting } from "../../src/store/stored-keys.ts";
+import { ownDirectory } from "../support/server.ts";
+
+const program = new URL("../../src/delivery/thread/worker.ts", import.meta.url).href;
+let directory: string;
+beforeEach(() => {
+  directory = ownDirectory();
+});
+
+function start(of = program): Promise<Engine> {
+  const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
+  const settings = {
+    location: { directory: directory },
+    allowPrivateWebhooks: true,
+    webhookProxy: null,
+    webhookConcurrency: 8,
+    webhookConnections: 64,
+    retention,
+    maxDataBytes: null,
+    auditMs: 1e12,
+    notifyUrl: null,
+    notifySecret: null,
+    tracing: null,
+  };
+  return startEngineThread({
+    program: of,
+    settings,
+    logLevel: "off",
+    log: createLog("off"),
+    onFault() {},
+    failed() {},
+  });
+}
+
+/** Used instead of `expect().rejects`, which blocks the event loop. */
+const messageOf = (call: Promise<unknown>) => call.then(() => null).catch((error: Error) => error.message);
+
+async function servedBefore(signingKey?: string): Promise<void> {
+  const engine = await start();
+  await engine.started;
+  await engine.stop(0);
+  if (signingKey === undefined) return;
+  const store = openStore(directory);
+  await store.settings.put(signingKeySetting, signingKey);
+  await store.close();
+}
+
+test("at the first start nothing reads the database before the engine has created it", async () => {
+  const engine = await start();
+  expect(await engine.store.settings.get(signingKeySetting)).toContain("PRIVATE KEY");
+  await engine.stop(0);
+});
+
+test("once the thread has ended, calls by background tasks are dropped, and other calls reject", async () => {
+  const engine = await start();
+  await engine.stop(0);
+  const notice = { summary: "The storage cannot be written.", advice: null };
+  await engine.notify("storage.failing", notice);
+  await engine.watchOutcomes({ all: true, applications: [] });
+  expect(await messageOf(engine.enable("app"))).toBe("The thread engine has ended");
+});
+
+describe("in a directory that was served before", () => {
+  test("data is read before the engine has started, and a write waits for it", async () => {
+    await servedBefore();
+    const engine = await start();
+    const order: string[] = [];
+    const started = engine.started.then(() => order.push("started"));
+    const written = engine.store.settings.put("a", "b").then(() => order.push("written"));
+    expect(await engine.store.settings.get(signingKeySetting)).toContain("PRIVATE KEY");
+    expect(order).toEqual([]);
+    await Promise.all([started, written]);
+    expect(order).toEqual(["started", "written"]);
+    expect(await engine.store.settings.get("a")).toBe("b");
+    await engine.stop(0);
+  });
+
+  test("an engine that cannot start reports the reason, refuses waiting calls, and releases the directory", async () => {
+    await servedBefore("no key");
+    const engine = await start();
+    const [why, write] = [messageOf(engine.started), messageOf(engine.store.settings.put("a", "b"))];
+    expect([await why, await write]).toEqual(Array(2).fill("not an Ed25519 private key in PEM"));
+    await engine.stop(0);
+    await openStore(directory).close();
+  });
+
+  test("an engine that is stopped while it starts completes its start first", async () => {
+    await servedBefore();
+    const engine = await start();
+    const started = engine.started;
+    await engine.stop(0);
+    await started;
+    await openStore(directory).close();
+  });
+});
+
+test("notifications from before a listener was set are reported as missed, so that data is read again", async () => {
+  await servedBefore();
+  const engine = await start(new URL("./fixtures/early-notification.ts", import.meta.url).href);
+  await engine.started;
+  // The answer arrives after the notification.
+  await engine.watchOutcomes({ all: false, applications: [] });
+  const received: ReplicaNotification[] = [];
+  const listener = {
+    streamed() {},
+    outcomes() {},
+    replicaNotification: (notification: ReplicaNotification) => void received.push(notification),
+  };
+  engine.listen(listener);
+  engine.listen(listener);
+  expect(received).toEqual([{ kind: "missed" }]);
+  await engine.stop(0);
+});
+
+test("a directory in use is refused", async () => {
+  const store = openStore(directory);
+  expect(await messageOf(start())).toContain("is in use by process");
+  await store.close();
+});
+
+test("a file that is not a database is refused with an error that says so", async () => {
+  writeFileSync(join(directory, "onair.db"), "no database at all".repeat(100));
+  expect(await messageOf(start())).toContain("is not a database of onair");
+});
+
+test.each(["load throws", "load exits", "begin exits", "later throws", "later rejects", "later exits"])(
+  "a process whose thread ends (%s) exits with a sentence and a code, even if nothing was thrown",
+  async (ending) => {
+    const script = new URL("fixtures/losing-a-thread.ts", import.meta.url).pathname;
+    const child = Bun.spawn([process.execPath, script], {
+      env: { ...process.env, ENDING: ending },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [code, stdout, stderr] = await Promise.all([
+      child.exited,
+      child.stdout.text(),
+      child.stderr.text(),
+    ]);
+    expect(code).toBe(1);
+    if (ending.startsWith("later")) expect(stdout).toBe("started\n");
+    expect(stderr).toContain('"event":"thread_failed","thread":"engine"');
+    expect(stderr.match(/^onair: The engine thread has failed, .* Restart the server\.$/gm)).toHaveLength(1);
+  },
+);

@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, jest, test } from "bun:test";
+import type { EndpointNotification } from "../../../src/domain/replicas.ts";
+import { EndpointOutbox } from "../../../src/postgres/exchange.ts";
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** Lets what is not waiting for time come to its end. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+}
+
+const asked: EndpointNotification = { kind: "asked", application: "a" };
+const published: EndpointNotification = { kind: "published", applications: ["a"] };
+
+/** An outbox to a database that is away until `isAway` is set to false; what was tried is in `tried`. */
+function sending() {
+  const state = { tried: [] as string[], isAway: true };
+  const outbox = new EndpointOutbox(async ({ kind }) => {
+    state.tried.push(kind);
+    if (state.isAway) throw new Error("the database is away");
+  });
+  return { outbox, state };
+}
+
+test("manual retries are notified again until the database takes them, published events once", async () => {
+  const { outbox, state } = sending();
+  outbox.add(asked);
+  outbox.add(published);
+  await settle();
+  expect(state.tried).toEqual(["asked"]);
+  state.isAway = false;
+  jest.advanceTimersByTime(500);
+  await settle();
+  expect(state.tried).toEqual(["asked", "asked", "published"]);
+  expect(jest.getTimerCount()).toBe(0);
+  outbox.add(published);
+  await settle();
+  expect(state.tried.slice(3)).toEqual(["published"]);
+});
+
+test.each(["waits to send again", "is sending"])(
+  "nothing is sent behind close, which comes while it %s",
+  async (when) => {
+    const { outbox, state } = sending();
+    outbox.add(asked);
+    if (when === "waits to send again") await settle();
+    outbox.close();
+    await settle();
+    expect(jest.getTimerCount()).toBe(0);
+    outbox.add(asked);
+    jest.advanceTimersByTime(10_000);
+    await settle();
+    expect(state.tried).toEqual(["asked"]);
+  },
+);

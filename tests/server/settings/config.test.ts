@@ -1,0 +1,196 @@
+import { describe, expect, test } from "bun:test";
+import { day, hour } from "../../../src/domain/time.ts";
+import { readConfig } from "../../../src/server/settings/read-config.ts";
+import { settingsHelp, unknownVariables } from "../../../src/server/settings/setting-names.ts";
+import { keptMs } from "../../../src/server/settings/setting-values.ts";
+import { shownSettings } from "../../../src/server/settings/shown-settings.ts";
+import { ownListener } from "../../support/listener.ts";
+import { expectFailure, run } from "../../support/process.ts";
+import { ownDirectory } from "../../support/server.ts";
+
+describe("settings", () => {
+  test("have defaults that are safe for production", () => {
+    expect(readConfig([], {})).toEqual({
+      config: null,
+      data: "onair-data",
+      database: null,
+      databaseDirect: null,
+      databaseConnections: 20,
+      host: "127.0.0.1",
+      port: 8080,
+      adminHost: "127.0.0.1",
+      adminPort: 8081,
+      adminHosts: [],
+      tlsCert: null,
+      tlsKey: null,
+      adminTlsCert: null,
+      adminTlsKey: null,
+      adminTlsClientCa: null,
+      hsts: 0,
+      redirectPort: null,
+      publicUrl: null,
+      adminKey: null,
+      allowPrivateWebhooks: false,
+      webhookProxy: null,
+      holdDeliveries: false,
+      notifyUrl: null,
+      keepAuditDays: 365,
+      notifySecret: null,
+      webhookConcurrency: 128,
+      rateLimit: 800,
+      confirmSnapshotAbove: 50,
+      streamLimit: 100,
+      subscriptionLimit: 10_000,
+      trustedProxies: [],
+      loginUrl: null,
+      jwksUrl: null,
+      jwtIssuer: null,
+      jwtAudience: null,
+      jwtAppWithoutSub: false,
+      portal: false,
+      portalName: "On Air",
+      portalAccent: null,
+      portalLogo: null,
+      portalLogin: null,
+      timeToLive: {},
+      keepDeliveredDays: "7",
+      keepFailedDays: "30",
+      keepBodiesDays: "7",
+      keepByType: {},
+      maxDataSize: null,
+      backupEvery: null,
+      backupTo: null,
+      backupEndpoint: null,
+      backupRegion: null,
+      backupRecipients: [],
+      keepBackups: 3,
+      keepBackupsDays: null,
+      drainDelay: 0,
+      otlpEndpoint: null,
+      otlpHeaders: null,
+      otlpSample: 1,
+      logFile: null,
+      logFormat: "auto",
+      logLevel: "info",
+    });
+  });
+
+  test("come from arguments, then the environment, then the command's defaults", () => {
+    const env = { ONAIR_PORT: "1", ONAIR_HOST: "::1", ONAIR_ADMIN_KEY: "a-long-enough-key" };
+    const config = readConfig(["--port", "2", "--data=x"], env, { port: "3", host: "h", rateLimit: "7" });
+    expect(config).toMatchObject({
+      port: 2,
+      host: "::1",
+      data: "x",
+      rateLimit: 7,
+      adminKey: "a-long-enough-key",
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  test.each([
+    ["[::1]", "::1"],
+    ["::1", "::1"],
+    ["[::]", "::"],
+    ["[2001:db8::1]", "2001:db8::1"],
+    ["fe80::1%eth0", "fe80::1%eth0"],
+    ["localhost", "localhost"],
+    ["0.0.0.0", "0.0.0.0"],
+  ])("an address may be in brackets, like IPv6 in a URL: %s is %s", (given, host) => {
+    expect(readConfig(["--host", given, "--admin-host", given], {})).toMatchObject({ host, adminHost: host });
+    expect(readConfig([], { ONAIR_HOST: given }).host).toBe(host);
+  });
+
+  test("the variables of OpenTelemetry apply unless a more specific one is set, and empty ones are ignored", () => {
+    const otel = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/",
+      OTEL_EXPORTER_OTLP_HEADERS: "Authorization=Bearer%20a%2Cb, x-team=live",
+    };
+    const config = readConfig([], otel);
+    expect(config.otlpEndpoint).toBe("http://collector:4318");
+    expect(config.otlpHeaders).toEqual({ authorization: "Bearer a,b", "x-team": "live" });
+    expect(JSON.stringify(shownSettings(config))).not.toContain("Bearer");
+    const own = { ...otel, ONAIR_OTLP_ENDPOINT: "http://own:4318" };
+    expect(readConfig([], own).otlpEndpoint).toBe("http://own:4318");
+    expect(readConfig(["--otlp-endpoint", "http://flag:1"], own).otlpEndpoint).toBe("http://flag:1");
+    expect(readConfig([], { OTEL_EXPORTER_OTLP_ENDPOINT: "" }).otlpEndpoint).toBeNull();
+  });
+
+  test.each([
+    ["of one host", "postgres://ada:pass-word@db.example/onair", "postgres://***@db.example/onair"],
+    [
+      "of several hosts",
+      "postgres://ada:pass-word@one.example:5432,two.example:5433/onair?sslmode=require",
+      "postgres://***@one.example:5432,two.example:5433/onair?***",
+    ],
+    ["behind a space", " postgres://ada:pass-word@db.example/onair", "postgres://***@db.example/onair"],
+  ])("the URL of a database %s is shown without its user and password", (_, url, shown) => {
+    expect(shownSettings(readConfig([], { ONAIR_DATABASE: url }))["database"]).toBe(shown);
+  });
+
+  test("times to live are set by event type", () => {
+    const { timeToLive } = readConfig(["--time-to-live", "chat.message.sent=60, kicks.gifted=0"], {});
+    expect(timeToLive).toEqual({ "chat.message.sent": 60, "kicks.gifted": 0 });
+  });
+
+  test("data is kept for days or hours, by event type, and up to a size", () => {
+    const args = ["--keep-bodies-days", "36h", "--keep-by-type", "chat.message.sent=6h, kicks.gifted=90"];
+    expect(readConfig([...args, "--max-data-size", "20GB"], {})).toMatchObject({
+      keepBodiesDays: "36h",
+      keepByType: { "chat.message.sent": "6h", "kicks.gifted": "90" },
+      maxDataSize: 20e9,
+    });
+    expect(["1", "2d", "36h"].map(keptMs)).toEqual([day, 2 * day, 36 * hour]);
+  });
+
+  test("a proxy is accepted with and without credentials", () => {
+    for (const url of ["http://proxy:3128", "https://user:p%40ss@proxy.example.com/"]) {
+      expect(readConfig([], { ONAIR_WEBHOOK_PROXY: url }).webhookProxy).toBe(url);
+    }
+  });
+
+  test("a misspelt variable is reported", () => {
+    expect(unknownVariables({ ONAIR_PROT: "1", ONAIR_PORT: "1", PATH: "" })).toEqual([
+      { name: "ONAIR_PROT", meant: "ONAIR_PORT" },
+    ]);
+    for (const name of ["ONAIR_IMAGE_TAG", "ONAIR_FOO", "ONAIR_"])
+      expect(unknownVariables({ [name]: "3" })).toEqual([{ name, meant: null }]);
+  });
+
+  test("the help names every setting with its variable, and no key as an argument", () => {
+    const help = settingsHelp();
+    for (const name of [
+      "--data DIR",
+      "ONAIR_DATA",
+      "--admin-port PORT",
+      "ONAIR_ADMIN_KEY",
+      "(default: 800)",
+    ]) {
+      expect(help).toContain(name);
+    }
+    expect(help).not.toContain("--admin-key");
+  });
+});
+
+describe("the command line", () => {
+  test.each<[string[], number, RegExp]>([
+    [["version"], 0, /^onair \d+\.\d+\.\d+\n$/],
+    [["--help"], 0, /serve +run the server/],
+    [["serve", "--help"], 0, /ONAIR_ALLOW_PRIVATE_WEBHOOKS/],
+    [[], 2, /Usage: onair <command>/],
+    [["fly"], 2, /there is no command "fly"/],
+    [["constructor"], 2, /there is no command/],
+    [["serve", "--port", "x", "--rate-limit", "y"], 2, /--port must be.*\n--rate-limit must be/s],
+  ])("onair %p ends with %i", async (args, code, output) => {
+    const result = await run(args);
+    expect([result.code, result.stdout + result.stderr]).toEqual([code, expect.stringMatching(output)]);
+    expect(code === 0 ? result.stderr : result.stdout).toBe("");
+  });
+
+  test("a port in use is reported in one sentence", async () => {
+    const other = ownListener(() => new Response());
+    const port = String(other.port);
+    const result = await run(["serve", "--data", ownDirectory(), "--port", port, "--admin-port", "0"]);
+    expectFailure(result, 1, port);
+  });
+});

@@ -3,7 +3,6 @@ import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
 import type { ActiveSpan } from "../runtime/tracing/tracer.ts";
 import { signedRequest } from "./attempt.ts";
 import type { DeliveryCounter, EndedDelivery } from "./counts.ts";
-import { withoutHeaderValues } from "./diagnosis.ts";
 import type { DispatcherContext, DispatcherOptions } from "./dispatcher-context.ts";
 import type { EndpointQueue, InFlightAttempt } from "./endpoint.ts";
 import type { DeliveryIntake } from "./intake.ts";
@@ -12,7 +11,8 @@ import type { Pace } from "./pace.ts";
 import type { Priority } from "./queue.ts";
 import { updateEndpoint } from "./record.ts";
 import { isOverloaded } from "./retry.ts";
-import type { SendResult } from "./send/send.ts";
+import { keptBytes, type SendResult } from "./send/send.ts";
+import { withoutHeaderValues } from "./shown-response.ts";
 
 interface DeliveryOptions
   extends Pick<
@@ -80,7 +80,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
           attempt.cancel = cancel;
         },
       });
-      sent = withoutHeaderValues(result, recipient.webhook_headers);
+      sent = withoutHeaderValues(result, recipient.webhook_headers, keptBytes);
     } catch (error) {
       // It counts as an attempt, so that the retry schedule advances and the delivery ends at some time.
       log.failure("attempt_failed", error, { delivery_id: delivery.id, stage });

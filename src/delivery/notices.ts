@@ -16,7 +16,7 @@ import type { Store } from "../domain/store.ts";
 import { isoTime, isoTimeOrNull, minute, second } from "../domain/time.ts";
 import type { Log } from "../runtime/log.ts";
 import { repeating, type Service } from "../runtime/services.ts";
-import { endpointSummary } from "./diagnosis.ts";
+import { endpointSummary } from "./endpoint-summary.ts";
 import { nextStep } from "./retry.ts";
 import type { Sender, SendResult } from "./send/send.ts";
 import { sign } from "./signature.ts";

@@ -1,4 +1,4 @@
-import { dlopen, type FFIFunction, type Library } from "bun:ffi";
+import type { FFIFunction, Library } from "bun:ffi";
 
 /** The C libraries of Linux: glibc, and musl for both architectures. */
 const libraries = ["libc.so.6", "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1"];
@@ -7,6 +7,8 @@ const libraries = ["libc.so.6", "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch6
 export function cFunctions<Functions extends Record<string, FFIFunction>>(
   functions: Functions,
 ): Library<Functions>["symbols"] {
+  // Loaded here, because few processes need it and every start would wait for it.
+  const { dlopen } = process.getBuiltinModule("bun:ffi") as typeof import("bun:ffi");
   for (const name of libraries) {
     try {
       return dlopen(name, functions).symbols;

@@ -163,7 +163,7 @@ test("a refusal ends it with the server's message", async () => {
 test.each([
   [[], "there are no credentials"],
   [["--token", "x", "--url", "ftp://a"], "--url must be an http or https URL"],
-  [["--token", "x", "--forward", "localhost:3000"], "--forward must be an http or https URL"],
+  [["--token", "x", "--forward", "ftp://localhost"], "--forward must be an http or https URL"],
   [["--token", "x", "--secret", "whsec_short"], "--secret must be whsec_"],
   [["--token", "x", "--from", "a b"], "--from must be an id"],
   [["--token", "x", "word"], '"word" is not expected here'],

@@ -1,8 +1,8 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { oneOf } from "../../domain/validation/fields.ts";
 import { named } from "../http/parameters.ts";
-import { documentSchema } from "./complete.ts";
 import { component, exampleRequestId, type Json } from "./components.ts";
+import { documentSchema } from "./schemas.ts";
 
 /*
  * Errors in the OpenAPI documents of both listeners.

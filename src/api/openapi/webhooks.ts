@@ -5,8 +5,8 @@ import { endpointNotices, type NoticeType, serverNotices } from "../../domain/no
 import { about, Timestamp } from "../../domain/validation/fields.ts";
 import { Ulid } from "../http/parameters.ts";
 import { EndpointNoticeData, exampleNotice } from "../public/notices.ts";
-import { documentSchema } from "./complete.ts";
 import type { Json } from "./components.ts";
+import { documentSchema } from "./schemas.ts";
 
 const exampleSubscription = "01KATJ1V2GQ5Z8N1F4T7Y0XW3C";
 const timestamp = "2026-01-14T16:08:06.123Z";

@@ -35,6 +35,12 @@ export function ownerInForce(): string | null {
   return `From the moment it opened ${became.directory}, this command ran as user ${became.uid}, who owns that directory, and not as root.`;
 }
 
+/** Where a path leads through a file, the owner of that file: opening it fails afterwards, with its own reason. */
 function ownerOf(path: string): Stats {
-  return statSync(path, { throwIfNoEntry: false }) ?? ownerOf(dirname(path));
+  try {
+    return statSync(path);
+  } catch (error) {
+    if (!/^(ENOENT|ENOTDIR)$/.test((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    return ownerOf(dirname(path));
+  }
 }

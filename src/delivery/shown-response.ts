@@ -1,0 +1,95 @@
+/** The part of a response that is shown to the receiver's developer: bounded, and without confidential values. */
+
+import type { WebhookHeader } from "../domain/webhook-headers.ts";
+import type { ResponseHeaders, SendResult } from "./send/send.ts";
+
+const longestValue = 500;
+
+/** Cookies are secrets of the receiver and its clients. */
+const neverShown = new Set(["set-cookie", "set-cookie2"]);
+
+/** The only headers shown if an egress proxy could read the response, because it may have added headers of its own. */
+const shownBehindProxy = new Set(["allow", "content-type", "location", "retry-after", "www-authenticate"]);
+
+/**
+ * Returns the headers to show. Values of the same name are joined by commas.
+ *
+ * @param secrets the secrets of the request, which a receiver may repeat
+ * @param isProxied whether an egress proxy could read the response
+ */
+export function shownHeaders(
+  headers: ResponseHeaders,
+  secrets: readonly string[],
+  isProxied: boolean,
+): Record<string, string> {
+  const shown = new Map<string, string>();
+  for (const [name, value] of headers) {
+    if (neverShown.has(name) || (isProxied && !shownBehindProxy.has(name))) continue;
+    const before = shown.get(name);
+    shown.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return Object.fromEntries(
+    [...shown].map(([name, value]) => [name, cut(withoutSecrets(value, secrets), longestValue)]),
+  );
+}
+
+/** Shorter values of headers are no secrets: replacing them would spoil the text. */
+const shortestSecret = 6;
+
+/** Returns the secrets of a request: its signatures and the values of the application's own headers. */
+export function secretsSent(signature: string, headers: readonly WebhookHeader[]): string[] {
+  const signatures = signature.split(" ").map((one) => one.slice(one.indexOf(",") + 1));
+  return [...signatures.filter((one) => one !== ""), ...headerSecrets(headers)];
+}
+
+/** A value with a scheme, such as `Basic …`, may be repeated without it, and any value as JSON. */
+function headerSecrets(headers: readonly WebhookHeader[]): string[] {
+  const parts = headers.flatMap(({ value }) => [value, value.slice(value.indexOf(" ") + 1)]);
+  const forms = parts.flatMap((part) => [part, JSON.stringify(part).slice(1, -1)]);
+  // Longer ones first, because they may contain others.
+  return [...new Set(forms)]
+    .filter(({ length }) => length >= shortestSecret)
+    .sort((one, other) => other.length - one.length);
+}
+
+/** Replaces the secrets that a text of the receiver may repeat. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "(secret)"), text);
+}
+
+/**
+ * Returns a result whose response does not repeat the values of the application's own headers.
+ *
+ * @param keptBytes how much of a response is kept: it may end within a value
+ */
+export function withoutHeaderValues(
+  sent: SendResult,
+  headers: readonly WebhookHeader[],
+  keptBytes: number,
+): SendResult {
+  const { responseBody } = sent;
+  if (headers.length === 0 || responseBody === "") return sent;
+  const secrets = headerSecrets(headers);
+  const text = withoutSecrets(responseBody, secrets);
+  // The text may have been cut within a value.
+  const isCut = Buffer.byteLength(responseBody) > keptBytes - longestCharacter;
+  return { ...sent, responseBody: isCut ? withoutBeginnings(text, secrets) : text };
+}
+
+/** In bytes of UTF-8. */
+const longestCharacter = 4;
+
+/** Removes the longest beginning of a secret with which a text ends. */
+function withoutBeginnings(text: string, secrets: readonly string[]): string {
+  const most = (secret: string): number => {
+    for (let length = secret.length - 1; length > 0; length--)
+      if (text.endsWith(secret.slice(0, length))) return length;
+    return 0;
+  };
+  return text.slice(0, text.length - Math.max(0, ...secrets.map(most)));
+}
+
+/** Returns the first `most` characters of a text, with "…" if it is longer. */
+export function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}…`;
+}

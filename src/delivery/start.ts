@@ -13,7 +13,7 @@ import { type Collector, noSpans } from "../runtime/tracing/collector.ts";
 import { version } from "../runtime/version.ts";
 import { type OpenStorage, openStorage } from "../store/open.ts";
 import type { DirectoryLock } from "../store/sqlite/directory.ts";
-import type { WriterConflict } from "../store/sqlite/open.ts";
+import type { WriterConflict } from "../store/sqlite/staged.ts";
 import { signingKeySetting } from "../store/stored-keys.ts";
 import { createDispatcher } from "./dispatcher.ts";
 import type { Engine, EngineSettings } from "./engine.ts";

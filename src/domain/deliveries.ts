@@ -307,8 +307,6 @@ export interface DeliveryStore {
     endpoints: readonly Endpoint[],
     notices?: readonly NewNotice[],
   ): Promise<void>;
-  /** Makes events that are already published visible to other connections of this process. */
-  settle(): Promise<void>;
   /**
    * Deliveries numbered below `below` (null for the first page), newest first. One call reads a bounded part of the
    * log.

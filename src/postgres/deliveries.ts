@@ -233,7 +233,6 @@ export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned:
       }
       claimed.release(results.map(({ seq }) => seq));
     },
-    settle: async () => {},
     page,
     find,
     backlog,

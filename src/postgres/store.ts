@@ -85,7 +85,7 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedSha
   const shared = postgresDialect(db);
   const sizes = { databaseBytes: () => databaseBytes(db), kindSizes: () => sizesByKind(db) };
   const makers = {
-    ...sharedNouns(shared, shared),
+    ...sharedNouns(shared),
     users: () => userStore(db, shared),
     livestreams: () =>
       livestreamStore(shared, {

@@ -87,14 +87,14 @@ async function openDatabaseStorage(
 /**
  * Opens the store read-only for another thread, in the process that has it open for writing.
  *
- * @param settle `deliveries.settle` of the store that is open for writing
+ * @param writer the store that is open for writing
  */
 export async function openReading(
   location: DataLocation,
   onFault: OnFault,
-  settle: () => Promise<void>,
+  writer: Pick<Store, "deliveries">,
 ): Promise<Store> {
-  if ("directory" in location) return openReader(location.directory, onFault, settle);
+  if ("directory" in location) return openReader(location.directory, onFault, writer);
   const { openPostgresReader } = await import("../postgres/store.ts");
   const { url, direct, connections } = location.database;
   const options = { connections: Math.floor(connections / 2), isPooled: direct !== null };
@@ -108,11 +108,11 @@ export async function openReading(
 export async function openReadingIfReady(
   location: DataLocation,
   onFault: OnFault,
-  settle: () => Promise<void>,
+  writer: Pick<Store, "deliveries">,
 ): Promise<Store | null> {
   // For PostgreSQL this would take as long as opening it for writing.
   if ("database" in location) return null;
-  const reader = openReaderIfReady(location.directory, onFault, settle);
+  const reader = openReaderIfReady(location.directory, onFault, writer);
   const key = await reader?.settings.get(signingKeySetting).catch(() => null);
   if (reader === null || key !== null) return reader;
   await reader.close();

@@ -124,10 +124,9 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     },
   );
   const { remote } = thread;
-  const settle = () => remote.store.deliveries.settle();
-  const early = await openReadingIfReady(location, onFault, settle);
+  const early = await openReadingIfReady(location, onFault, remote.store);
   if (!early) await thread.started;
-  const reader = early ?? (await openReading(location, onFault, settle));
+  const reader = early ?? (await openReading(location, onFault, remote.store));
   return {
     started: thread.started,
     store: sharedStore(reader, remote.store),

@@ -16,19 +16,15 @@ import { tokenStore } from "./tokens.ts";
 type Nouns = Omit<Store, "close">;
 type Makers = { readonly [Noun in keyof Nouns]: () => Nouns[Noun] };
 
-/**
- * Makers of the nouns that are the same for both databases.
- *
- * @param behind the same database, for nouns that read or change deliveries: on SQLite it moves staged events first
- */
-export function sharedNouns(db: Dialect, behind: Dialect) {
+/** Makers of the nouns that are the same for both databases. */
+export function sharedNouns(db: Dialect) {
   return {
-    applications: () => applicationStore(behind),
+    applications: () => applicationStore(db),
     audit: () => auditStore(db),
     categories: () => categoryStore(db),
     channels: () => channelStore(db),
-    consents: () => consentStore(behind),
-    endpoints: () => endpointStore(behind),
+    consents: () => consentStore(db),
+    endpoints: () => endpointStore(db),
     eventTypes: () => eventTypeStore(db),
     idempotency: () => idempotencyStore(db),
     loginRequests: () => loginRequestStore(db),

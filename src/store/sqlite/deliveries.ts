@@ -23,7 +23,6 @@ import { finished } from "./dialect.ts";
 import { attemptRecorder, deliveryClaims, endpointKeeper } from "./queue.ts";
 import { deliveries, deliveryRegionBits, events, isHandedOut, removedDeliveries } from "./schema.ts";
 import type { Snapshots } from "./snapshots.ts";
-import { type StagedEvents, settled } from "./staged.ts";
 
 interface Numbered {
   readonly seq: number;
@@ -358,7 +357,6 @@ export function deliveryStream(
 
 interface DeliveryStoreParts {
   readonly shared: Dialect;
-  readonly staged: Pick<StagedEvents, "settle">;
   /** For counting the backlog, which takes many turns of the event loop. */
   readonly snapshots: Snapshots;
 }
@@ -368,7 +366,7 @@ export function deliveryStore(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
-  { shared, staged, snapshots }: DeliveryStoreParts,
+  { shared, snapshots }: DeliveryStoreParts,
 ): DeliveryStore {
   const keepEndpoint = endpointKeeper(orm);
   const addNotice = noticeAdder(shared);
@@ -389,11 +387,10 @@ export function deliveryStore(
       }, true);
       await claims.release(results.map(({ seq }) => seq));
     },
-    settle: staged.settle,
-    page: settled(staged, log.page),
-    find: settled(staged, log.find),
-    backlog: settled(staged, log.backlog),
-    backlogOfAll: settled(staged, () => snapshots.during("backlog", backlogOfAll)),
+    page: log.page,
+    find: log.find,
+    backlog: log.backlog,
+    backlogOfAll: () => snapshots.during("backlog", backlogOfAll),
     retry: (scope, id, now) =>
       commit(() => {
         const retried = log.one(finished(retryDelivery(shared, shared.orm, isOfUser, scope, id, now)));

@@ -1,5 +1,5 @@
 import { constants, Database } from "bun:sqlite";
-import { appendFileSync, chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { count } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
@@ -12,7 +12,6 @@ import {
   logBytes,
   removeDatabase,
   requireNoParts,
-  setAsideIn,
   wrongFileIn,
 } from "./directory.ts";
 import { damaged, storageFaultOf } from "./faults.ts";
@@ -21,7 +20,7 @@ import { appliedMigrations, isNewest, isOurs, migrate, migrations, missingIn } f
 import { becomeOwner } from "./owner.ts";
 import { users } from "./schema.ts";
 import { fillingSearch } from "./search.ts";
-import { moveStaged } from "./staged.ts";
+import { moveEarlierStaged, type WriterConflict } from "./staged.ts";
 
 /**
  * Reads the database of a directory without changing any file, whether or not a server has it open. Exception: after a
@@ -111,15 +110,6 @@ export interface OpenEvents {
   readonly conflicted?: ((conflict: WriterConflict) => void) | undefined;
 }
 
-/** Events that two processes wrote at once. */
-export interface WriterConflict {
-  /** Events whose deliveries got other numbers. They are delivered. */
-  readonly renumbered: number;
-  /** Events with the id of another event, which are not delivered but kept in `file`. */
-  readonly setAside: number;
-  readonly file: string;
-}
-
 const longestLogBytes = 64 * 1024 * 1024;
 
 /**
@@ -157,11 +147,8 @@ function claiming(
   let requireWriter: (() => void) | null = null;
   const becomeOne = db.transaction(() => {
     const made = becomeWriter(db);
-    const { renumbered, setAside } = moveStaged(db);
-    const file = setAsideIn(directory);
-    if (setAside.length > 0) appendFileSync(file, ndjsonOf(setAside), { mode: 0o600 });
-    if (renumbered.length + setAside.length > 0)
-      conflicted({ renumbered: renumbered.length, setAside: setAside.length, file });
+    const conflict = moveEarlierStaged(db, directory);
+    if (conflict) conflicted(conflict);
     return made;
   });
   return {
@@ -179,9 +166,6 @@ function claiming(
     requireWriter: () => requireWriter?.(),
   };
 }
-
-const ndjsonOf = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
-  rows.map((row) => `${JSON.stringify({ ...row, fingerprint: undefined })}\n`).join("");
 
 /** Opens the connection that writes, to a database of any version. */
 function openForWriting(directory: string): Database {

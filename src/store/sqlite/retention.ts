@@ -13,7 +13,6 @@ import {
   events,
   placeholders,
   removedDeliveries,
-  stagedEvents,
 } from "./schema.ts";
 import type { DataSize } from "./sizes.ts";
 
@@ -166,10 +165,6 @@ function eventStatements(orm: BunSQLiteDatabase) {
       remove.run({ seq: which });
       add.run({ ...row });
     },
-    removeStaged: orm
-      .delete(stagedEvents)
-      .where(lt(stagedEvents.published_at, sql.placeholder("before")))
-      .prepare(),
   };
 }
 
@@ -236,7 +231,7 @@ interface Reached {
 function pruner(orm: BunSQLiteDatabase) {
   const { since, last } = deliveryPositions(orm);
   const { slice, removeAttempts, noteRemoved, removeDeliveries } = deliveryStatements(orm);
-  const { some, firstSince, newest, hasDeliveries, hasPending, removeEvent, removeBody, removeStaged } =
+  const { some, firstSince, newest, hasDeliveries, hasPending, removeEvent, removeBody } =
     eventStatements(orm);
   const expire = expiry(orm);
   const disabled = orm
@@ -330,8 +325,6 @@ function pruner(orm: BunSQLiteDatabase) {
         if (pruneEvents(eventRange, pass)) pass.eventRanges.shift();
         return false;
       }
-      // All staged events were moved before this commit. These copies are unused, so the shortest time applies to all.
-      removeStaged.run({ before: Math.max(pass.bodies, ...Object.values(pass.bodyTypes)) });
       reached = pass.reached;
       pass = null;
       return true;

@@ -1,9 +1,20 @@
 import type { Database } from "bun:sqlite";
-import type { NewEvent } from "../../domain/deliveries.ts";
+import { appendFileSync } from "node:fs";
+import type { DeliveryStore, NewEvent, Retention, RetentionStore } from "../../domain/deliveries.ts";
+import type { SubscriptionStore } from "../../domain/subscriptions.ts";
 import type { Commit } from "./commit.ts";
 import { type KeptBody, keptBody } from "./delivery-rows.ts";
+import { setAsideIn } from "./directory.ts";
 import { isUniqueViolation } from "./faults.ts";
 import type { StagedDelivery } from "./schema.ts";
+
+/*
+ * Events that were just published alone are staged in one table. Storing an event in `events` and `deliveries` writes a
+ * page of each of their indexes and of its subscription; staging it writes one page. Staged events are moved to their
+ * tables many at a time: by the next commit of any other work, before a read that needs their rows, and at the start.
+ * Only publishing (`publish.ts`) and what opens a store (`store.ts`, `open.ts`) use this file. All other code
+ * sees an event in `events` and `deliveries` as soon as it is published.
+ */
 
 /** The number of slots in `staged_events`, and the most bytes of bodies in them. */
 const slots = 256;
@@ -15,26 +26,22 @@ interface KnownEvent {
   readonly deliveries: number;
 }
 
-/**
- * Events that were just published, staged in one table. Storing an event in `events` and `deliveries` writes a page of
- * each of their indexes and of its subscriptions; staging it writes one page. Staged events are moved there many at a
- * time, and always before something else reads or changes deliveries.
- */
+/** The staged events as publishing uses them, within a commit that does not move them. */
 export interface StagedEvents {
-  /**
-   * Stages an event, within a commit. Returns false when its body is too large: then it is published without staging.
-   */
+  /** Stages an event. Returns false when its body is too large: then it is published without staging. */
   add(event: NewEvent, firstDelivery: number, deliveries: readonly StagedDelivery[]): boolean;
   find(id: string): KnownEvent | undefined;
   /** Call this after `move` when an event was added to `events` directly. */
   passed(seq: number): void;
   /** Returns the number of staged deliveries of a subscription. */
   countOf(subscriptionId: string): number;
-  /** Moves all staged events, within a commit. */
+  /** Moves all staged events. */
   move(): void;
-  /** Moves them in a commit of its own, if there are any. When that fails, reads continue without the staged events. */
-  settle(): Promise<void>;
-  /** Makes a commit that moves staged events before its work, which may then read or change deliveries. */
+}
+
+/** What keeps staging invisible to all work but publishing. */
+interface Staging extends StagedEvents {
+  /** Makes a commit that moves staged events before its work. */
   before(commit: Commit): Commit;
   /** Call this when a commit or a part of one was rolled back. */
   forget(): void;
@@ -59,7 +66,7 @@ interface StagedRow extends Omit<KnownEvent, "deliveries"> {
   readonly deliveries: string;
 }
 
-export function stagedEvents(db: Database, commit: Commit): StagedEvents {
+export function stagedEvents(db: Database): Staging {
   const staged = db.prepare<StagedRow, [number]>(
     "SELECT seq, id, fingerprint, length(body) AS bytes, deliveries FROM staged_events WHERE seq > ? ORDER BY seq",
   );
@@ -131,9 +138,6 @@ export function stagedEvents(db: Database, commit: Commit): StagedEvents {
     find: (id) => all().events.get(id),
     countOf: (subscriptionId) => all().counts.get(subscriptionId) ?? 0,
     move,
-    async settle() {
-      if (all().events.size > 0) await commit(move).catch(() => {});
-    },
     before: (commit) => (work, isUrgent) =>
       commit((together) => {
         move();
@@ -145,29 +149,96 @@ export function stagedEvents(db: Database, commit: Commit): StagedEvents {
   };
 }
 
-/** Wraps a read of deliveries, so that staged events are moved before it. */
-export function settled<Args extends readonly unknown[], Result>(
-  { settle }: Pick<StagedEvents, "settle">,
-  read: (...args: Args) => Promise<Result>,
-): (...args: Args) => Promise<Result> {
-  return (...args) => settle().then(() => read(...args));
+/** The connection that writes, of this or of another thread: each of its commits moves staged events. */
+export interface StagingWriter {
+  readonly deliveries: Pick<DeliveryStore, "record">;
 }
+
+/** Makes a function that has staged events moved, if there are any. When that fails, reads continue without them. */
+export function stagedMovedBy(db: Database, move: () => Promise<void>): () => Promise<void> {
+  const isAny = db.prepare<{ found: 0 | 1 }, []>(
+    "SELECT EXISTS (SELECT 1 FROM staged_events WHERE seq > (SELECT ifnull(max(seq), 0) FROM events)) AS found",
+  );
+  return async () => {
+    if (isAny.get()?.found === 1) await move().catch(() => {});
+  };
+}
+
+/** Moves staged events through the connection that writes: results that are recorded are a commit, if only of none. */
+export const throughWriter = (writer: StagingWriter) => () => writer.deliveries.record([], []);
+
+/** Wraps the reads that need rows of staged events, so that `moved` is awaited before each of them. */
+export function afterStaged(moved: () => Promise<void>) {
+  const after =
+    <Args extends readonly unknown[], Result>(read: (...args: Args) => Promise<Result>) =>
+    (...args: Args) =>
+      moved().then(() => read(...args));
+  return {
+    deliveries: (store: DeliveryStore): DeliveryStore => ({
+      ...store,
+      page: after(store.page),
+      find: after(store.find),
+      backlog: after(store.backlog),
+      backlogOfAll: after(store.backlogOfAll),
+    }),
+    // A subscription shows the sequence of its last delivery.
+    subscriptions: (store: SubscriptionStore): SubscriptionStore => ({ ...store, find: after(store.find) }),
+  };
+}
+
+/** Makes each pass of retention also erase what moved events have left in their slots. */
+export function erasingStaged(db: Database, commit: Commit, store: RetentionStore): RetentionStore {
+  const erase = db.prepare<null, [number]>("DELETE FROM staged_events WHERE published_at < ?");
+  return {
+    ...store,
+    async prune(retention, now) {
+      const isOver = await store.prune(retention, now);
+      // `commit` moves staged events first, so all rows are unused.
+      if (isOver) await commit(() => void erase.run(now - shortestForBodies(retention)));
+      return isOver;
+    },
+  };
+}
+
+const shortestForBodies = ({ bodiesMs, byType = {} }: Retention) =>
+  Math.min(bodiesMs, ...Object.values(byType));
 
 function lastEvent(db: Database): number {
   return db.query<{ seq: number }, []>("SELECT ifnull(max(seq), 0) AS seq FROM events").get()?.seq ?? 0;
 }
 
-/** Staged events that could not be moved as they were, because two processes had written at once. */
+/** Events that two processes wrote at once. */
+export interface WriterConflict {
+  /** Events whose deliveries got other numbers. They are delivered. */
+  readonly renumbered: number;
+  /** Events with the id of another event, which are not delivered but kept in `file`. */
+  readonly setAside: number;
+  readonly file: string;
+}
+
+/**
+ * Moves the events that an earlier process has left, within a transaction. Returns null unless two processes had
+ * written at once. Then the events that cannot be stored are in a file of the directory.
+ */
+export function moveEarlierStaged(db: Database, directory: string): WriterConflict | null {
+  const { renumbered, setAside } = moveStaged(db);
+  if (renumbered === 0 && setAside.length === 0) return null;
+  const file = setAsideIn(directory);
+  const lines = setAside.map((row) => `${JSON.stringify({ ...row, fingerprint: undefined })}\n`);
+  if (lines.length > 0) appendFileSync(file, lines.join(""), { mode: 0o600 });
+  return { renumbered, setAside: setAside.length, file };
+}
+
 interface Conflicts {
-  /** The ids of events whose deliveries got other numbers. */
-  readonly renumbered: readonly string[];
+  /** How many events have deliveries that got other numbers. */
+  readonly renumbered: number;
   /** Rows of events whose ids other events have. They are no longer in the database. */
   readonly setAside: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Moves the events that an earlier process has left, within a transaction. */
-export function moveStaged(db: Database): Conflicts {
-  const [renumbered, setAside]: [string[], Record<string, unknown>[]] = [[], []];
+function moveStaged(db: Database): Conflicts {
+  let renumbered = 0;
+  const setAside: Record<string, unknown>[] = [];
   const from = lastEvent(db);
   const move = stagedMover(db);
   const isMoved = (after: number, upTo?: number): boolean => {
@@ -188,7 +259,7 @@ export function moveStaged(db: Database): Conflicts {
     const { seq, id } = row;
     if (isMoved(seq - 1, seq)) continue;
     renumber(db, seq);
-    if (isMoved(seq - 1, seq)) renumbered.push(id);
+    if (isMoved(seq - 1, seq)) renumbered++;
     else {
       const isKnown = "SELECT 1 FROM events WHERE id = ? AND fingerprint = ?";
       const isSame = db.query(isKnown).get(id, row["fingerprint"] as Uint8Array) !== null;

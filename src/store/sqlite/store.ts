@@ -6,6 +6,7 @@ import { once } from "../../runtime/lazily.ts";
 import { applicationStore } from "../drizzle/applications.ts";
 import { livestreamStore } from "../drizzle/livestreams.ts";
 import { nounsOf, sharedNouns } from "../drizzle/nouns.ts";
+import { idempotencyStore } from "../drizzle/settings.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
 import { subscriptionStore } from "../drizzle/subscriptions.ts";
 import { type Commit, groupCommit } from "./commit.ts";
@@ -20,7 +21,15 @@ import { sqliteReplays } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
 import { databaseBytes, dataSize, sizesByKind } from "./sizes.ts";
 import { Snapshots } from "./snapshots.ts";
-import { type StagedEvents, settled, stagedEvents } from "./staged.ts";
+import {
+  afterStaged,
+  erasingStaged,
+  type StagedEvents,
+  type StagingWriter,
+  stagedEvents,
+  stagedMovedBy,
+  throughWriter,
+} from "./staged.ts";
 import { requireSameFiles } from "./storage-check.ts";
 import { subscriptionStatements } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
@@ -34,90 +43,93 @@ export interface OpenOptions extends OpenEvents {
 /** Opens the store of a data directory for this process alone. Throws a `StoreError` when it cannot be used. */
 export function openStore(directory: string, { lock, onFault, ...events }: OpenOptions = {}): Store {
   const { db, claim, requireWriter, close } = openDatabase(directory, lock, events);
-  let undone = () => {};
-  const commit = groupCommit(db, {
+  const staged = stagedEvents(db);
+  const publishing = groupCommit(db, {
     claim,
     begun: requireWriter,
-    undone: () => undone(),
+    undone: staged.forget,
     check: requireSameFiles(directory),
   });
-  const staged = stagedEvents(db, commit);
-  undone = staged.forget;
+  const commit = staged.before(publishing);
+  const moved = stagedMovedBy(db, () => commit(() => {}));
   const snapshots = new Snapshots(() => openForReading(directory));
   const closeAll = () => {
     snapshots.close();
     close();
   };
-  // Closes after a last commit, so that all earlier writes are on disk. If it fails, the next start moves the staged
-  // events.
-  return Object.assign(storeOn(db, commit, staged, snapshots, directory, onFault), {
-    close: once(() => commit(staged.move).then(closeAll, closeAll)),
-  });
+  const store = storeOn({ db, directory, commit, publishing, staged, moved, snapshots, onFault });
+  // Closes after a last commit, so that all earlier writes are on disk. If it fails, the log has them for the next
+  // start.
+  return Object.assign(store, { close: once(() => commit(() => {}).then(closeAll, closeAll)) });
 }
 
-/** Calls `deliveries.settle` of the store that writes. */
-type Settle = () => Promise<void>;
+/** Opens a read-only view of the store for another thread of its process. `writer` is the store that writes. */
+export function openReader(directory: string, onFault?: OnFault, writer?: StagingWriter): Store {
+  return readerOn(directory, openForReading(directory), onFault, writer);
+}
 
 /**
- * Opens a read-only view of the store for another thread of its process. `settle` is awaited before deliveries are
- * read.
+ * Opens a read-only view of the store, as `openReader` does, before the store is open. Returns null when the database
+ * cannot be read yet; see `openIfReady`.
  */
-export function openReader(directory: string, onFault?: OnFault, settle?: Settle): Store {
-  return readerOn(directory, openForReading(directory), onFault, settle);
-}
-
-/** Does the same before the store is open. Returns null when the database cannot be read yet; see `openIfReady`. */
-export function openReaderIfReady(directory: string, onFault?: OnFault, settle?: Settle): Store | null {
-  const db = openIfReady(directory);
-  return db && readerOn(directory, db, onFault, settle);
-}
-
-function readerOn(
+export function openReaderIfReady(
   directory: string,
-  db: Database,
   onFault?: OnFault,
-  settle: Settle = async () => {},
-): Store {
-  const refuse: Commit = () => Promise.reject(new Error("this thread must not write"));
-  const staged = { ...stagedEvents(db, refuse), settle };
+  writer?: StagingWriter,
+): Store | null {
+  const db = openIfReady(directory);
+  return db && readerOn(directory, db, onFault, writer);
+}
+
+function readerOn(directory: string, db: Database, onFault?: OnFault, writer?: StagingWriter): Store {
+  const commit: Commit = () => Promise.reject(new Error("this thread must not write"));
+  const moved = writer ? stagedMovedBy(db, throughWriter(writer)) : async () => {};
   const snapshots = new Snapshots(() => openForReading(directory));
   const close = async () => {
     snapshots.close();
     db.close();
   };
-  return Object.assign(storeOn(db, refuse, staged, snapshots, directory, onFault), { close });
+  const staged = stagedEvents(db);
+  const store = storeOn({ db, directory, commit, publishing: commit, staged, moved, snapshots, onFault });
+  return Object.assign(store, { close });
 }
 
-function storeOn(
-  db: Database,
-  commit: Commit,
-  staged: StagedEvents,
-  snapshots: Snapshots,
-  directory: string,
-  onFault: OnFault = () => {},
-): Omit<Store, "close"> {
+interface StoreParts {
+  readonly db: Database;
+  readonly directory: string;
+  /** Stages nothing, and moves staged events before its work. */
+  readonly commit: Commit;
+  /** Leaves staged events where they are. */
+  readonly publishing: Commit;
+  readonly staged: StagedEvents;
+  /** Resolves when staged events have been moved. */
+  readonly moved: () => Promise<void>;
+  readonly snapshots: Snapshots;
+  readonly onFault: OnFault | undefined;
+}
+
+function storeOn(parts: StoreParts): Omit<Store, "close"> {
+  const { db, directory, commit, publishing, staged, moved, snapshots, onFault = () => {} } = parts;
   const orm = drizzle(db);
   const shared = sqliteDialect(orm, commit);
   const modes = deliveryModes(orm);
   const size = once(() => dataSize(db));
-  // For nouns that read or change deliveries: moves staged events first.
-  const behind = staged.before(commit);
-  const sharedBehind = sqliteDialect(orm, behind);
+  const after = afterStaged(moved);
   const sizes = { databaseBytes: async () => databaseBytes(db), kindSizes: async () => sizesByKind(db) };
   const makers = {
-    ...sharedNouns(shared, sharedBehind),
-    applications: () => applicationStore(sqliteDialect(orm, modes.forgottenBy(behind))),
-    users: () => userStore(db, orm, behind, sharedBehind),
+    ...sharedNouns(shared),
+    applications: () => applicationStore(sqliteDialect(orm, modes.forgottenBy(commit))),
+    users: () => userStore(db, orm, commit, shared),
     livestreams: () => livestreamStore(shared, livestreamStatements(db, orm)),
-    subscriptions: () => {
-      const store = subscriptionStore(sharedBehind, subscriptionStatements(orm, snapshots));
-      return { ...store, find: settled(staged, store.find) };
-    },
-    events: () => eventStore(db, orm, commit, modes, staged, size()),
-    deliveries: () => deliveryStore(db, orm, behind, { shared, staged, snapshots }),
-    replays: () => sqliteReplays(db, orm, sharedBehind),
+    subscriptions: () =>
+      after.subscriptions(subscriptionStore(shared, subscriptionStatements(orm, snapshots))),
+    events: () => eventStore(db, orm, publishing, modes, staged, size()),
+    // It writes before and after a publication, which would move each event alone.
+    idempotency: () => idempotencyStore(sqliteDialect(orm, publishing)),
+    deliveries: () => after.deliveries(deliveryStore(db, orm, commit, { shared, snapshots })),
+    replays: () => sqliteReplays(db, orm, shared),
     statistics: () => statisticStore(shared, sizes),
-    retention: () => retentionStore(orm, behind, size()),
+    retention: () => erasingStaged(db, commit, retentionStore(orm, commit, size())),
     orders: () => noOrders,
   };
   const file = databaseIn(directory);

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { testDirectory } from "../../support/server.ts";
+import { threadsOf, threadUse } from "./processes.ts";
 
 const program = `
   import { benchmark } from ${JSON.stringify(join(import.meta.dir, "bench.ts"))};
@@ -74,4 +75,11 @@ test.each([
   const { stdout, stderr, code } = await run(...args);
   expect([stdout, code]).toEqual(["", 2]);
   expect(stderr).toContain(message);
+});
+
+test("a thread that has ended has used nothing that can be read", () => {
+  const [main] = threadsOf(process.pid);
+  expect(main).toMatchObject({ name: "main", nanoseconds: expect.any(Number), waits: expect.any(Number) });
+  // No thread has this number: it is above the largest of Linux.
+  expect(threadUse(process.pid, String(2 ** 22 + 1))).toBeNull();
 });

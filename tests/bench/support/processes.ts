@@ -158,16 +158,25 @@ interface ThreadUse {
   readonly waits: number;
 }
 
-/** The threads that a process has now. */
+/** The threads that a process has now. A thread that ends while it is read is left out. */
 export function threadsOf(pid: number): ThreadUse[] {
-  return readdirSync(`/proc/${pid}/task`).map((thread) => {
-    const read = (file: string) => readFileSync(`/proc/${pid}/task/${thread}/${file}`, "utf8");
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) => threadUse(pid, thread) ?? []);
+}
+
+/** What a thread has used; null when it has ended. */
+export function threadUse(pid: number, thread: string): ThreadUse | null {
+  const read = (file: string) => readFileSync(`/proc/${pid}/task/${thread}/${file}`, "utf8");
+  try {
     return {
       name: thread === String(pid) ? "main" : read("comm").trim(),
       nanoseconds: Number(read("schedstat").split(" ")[0]),
       waits: Number(/^voluntary_ctxt_switches:\s*(\d+)/m.exec(read("status"))?.[1]),
     };
-  });
+  } catch (error) {
+    // ESRCH when it ends between opening and reading a file.
+    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
+    throw error;
+  }
 }
 
 /** Processor time of a process in nanoseconds; threads that have ended do not count. */

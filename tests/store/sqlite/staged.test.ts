@@ -85,10 +85,14 @@ describe("a staged event is found by every reader", () => {
     expect((await store.subscriptions.find(application, subscription))?.sequence).toBe(3);
   });
 
-  test("a reader in another thread, once the store has settled", async () => {
-    const reader = openReader(path);
-    await store.deliveries.settle();
+  test("a reader in another thread", async () => {
+    const reader = openReader(path, undefined, store);
     expect(await logged(reader)).toEqual(both);
+    expect(waiting()).toBe(0);
+    await publish("third");
+    expect((await reader.subscriptions.find(application, subscription))?.sequence).toBe(3);
+    await publish("fourth");
+    expect((await reader.deliveries.backlogOfAll()).pending).toBe(4);
     await reader.close();
   });
 
@@ -142,6 +146,17 @@ describe("a staged event is found by every reader", () => {
     expect((await next.events.publish(newEvent("third"), () => true)).taken[0]?.sequence).toBe(3);
     await next.close();
   });
+});
+
+test("each write but publishing moves staged events, and a key of idempotency belongs to publishing", async () => {
+  const fingerprint = Buffer.alloc(32, 1);
+  await store.idempotency.begin("key", fingerprint, publishedAt);
+  await publish("first");
+  await store.idempotency.begin("another key", fingerprint, publishedAt);
+  expect(waiting()).toBe(1);
+  await store.settings.put("a", "b");
+  expect(waiting()).toBe(0);
+  expect(await logged()).toEqual([["first", 1, "pending"]]);
 });
 
 test("with more events than slots none is lost, and all are in order", async () => {

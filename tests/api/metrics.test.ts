@@ -71,6 +71,18 @@ describe("GET /metrics", () => {
     expect(text.split("\n")).toContain(line);
   });
 
+  test("counts requests and refused ones by application, and errors of the log", async () => {
+    const own = await ownServer({ users });
+    const { id, token } = await own.application({ name: 'Flood"er"', rate_limit: 2 });
+    for (let i = 0; i < 3; i++) await own.get("/public/v1/users/nobody", token);
+    const labels = `{application="${id}",name="Flood\\"er\\""}`;
+    const samples = samplesOf(await metricsText(own));
+    expect(samples.get(`onair_application_requests_total${labels}`)).toBe(3);
+    expect(samples.get(`onair_application_rate_limited_total${labels}`)).toBe(1);
+    expect(samples.get('onair_application_requests_total{application="other",name="other"}')).toBe(0);
+    expect(samples.get('onair_log_errors_total{event="record_failed"}')).toBe(0);
+  });
+
   test("counts failures by application", () => {
     expect(samplesOf(text).get(`onair_application_failures_total{application="${failing}"}`)).toBe(1);
   });
@@ -84,7 +96,7 @@ describe("GET /metrics", () => {
     expect(notYet.length).toBeGreaterThan(100);
     for (const [series, value] of notYet) expect([series, value]).toEqual([series, 0]);
     const now = [...samplesOf(text).keys()];
-    const later = now.filter((series) => !atStart.has(series) && !series.includes(failing));
+    const later = now.filter((series) => !atStart.has(series) && !series.startsWith("onair_application_"));
     expect(later).toEqual([]);
   });
 

@@ -18,6 +18,8 @@ interface Case {
   readonly quiet: Series | readonly Series[];
   /** Minutes from the first sample; an hour unless given. */
   readonly at?: number;
+  /** Whether the alert is about all instances together; then no other series exist. */
+  readonly isAlone?: true;
 }
 
 const build = { 'onair_build_info{version="1.0.0",database="sqlite"}': "1x720" };
@@ -39,6 +41,18 @@ const gib = 2 ** 30;
 
 const cases: Readonly<Record<string, Case>> = {
   OnAirDown: { fires: { up: "1x50 0x10" }, quiet: { up: "1x60" } },
+  OnAirAbsent: {
+    isAlone: true,
+    fires: { 'up{job="another"}': "1x60" },
+    quiet: { 'up{job="onair-2"}': "0x60" },
+  },
+  OnAirLogErrors: {
+    fires: { 'onair_log_errors_total{event="record_failed"}': "0x55 1x5" },
+    quiet: [
+      { 'onair_log_errors_total{event="record_failed"}': "7x60" },
+      { 'onair_log_errors_total{event="unavailable"}': "0+5x60" },
+    ],
+  },
   OnAirNotReady: { fires: { onair_ready: "1x50 0x10" }, quiet: { onair_ready: "1x58 0 1" } },
   OnAirRestarts: {
     fires: { process_start_time_seconds: "100x40 200x5 300x5 400x10", ...build },
@@ -174,7 +188,8 @@ describe.skipIf(!hasPromtool)("by promtool", () => {
   });
 
   test("each fires where it has to, and not where it must not", async () => {
-    const all = Object.entries(cases).flatMap(([alert, { fires, quiet, at = 60 }]) => [
+    const together = Object.entries(cases).filter(([, { isAlone }]) => !isAlone);
+    const all = together.flatMap(([alert, { fires, quiet, at = 60 }]) => [
       expected(alert, `${alert} fires`, fires, at, 1),
       ...[quiet].flat().map((series, n) => expected(alert, `${alert} is quiet ${n}`, series, at, 0)),
     ]);
@@ -183,8 +198,25 @@ describe.skipIf(!hasPromtool)("by promtool", () => {
       input_series: all.flatMap(({ series }) => series),
       promql_expr_test: all.map(({ expectation }) => expectation),
     };
+    const alone = Object.entries(cases).filter(([, { isAlone }]) => isAlone);
+    const others = alone.flatMap(([alert, { fires, quiet, at = 60 }]) =>
+      [fires, ...[quiet].flat()].map((series, n) => ({
+        interval: "1m",
+        input_series: Object.entries(series).map(([one, values]) => ({ series: one, values })),
+        promql_expr_test: [
+          {
+            expr: `count(ALERTS{alertname="${alert}",alertstate="firing"}) or vector(0)`,
+            eval_time: `${at}m`,
+            exp_samples: [{ labels: "{}", value: n === 0 ? 1 : 0 }],
+          },
+        ],
+      })),
+    );
     const file = join(ownDirectory(), "alerts.json");
-    await Bun.write(file, JSON.stringify({ rule_files: [rules], evaluation_interval: "1m", tests: [one] }));
+    await Bun.write(
+      file,
+      JSON.stringify({ rule_files: [rules], evaluation_interval: "1m", tests: [one, ...others] }),
+    );
     expect(await complaintsOf(["test", "rules", file])).toBe("");
   });
 });

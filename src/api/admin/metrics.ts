@@ -5,6 +5,7 @@ import { descriptorLimit, openDescriptors } from "../../runtime/descriptors.ts";
 import { inTime } from "../../runtime/event-loop.ts";
 import { noSpans, type SpanCounts } from "../../runtime/tracing/collector.ts";
 import { commit, version } from "../../runtime/version.ts";
+import type { ApplicationCounts } from "../http/application-traffic.ts";
 import { type RequestContext, reply } from "../http/context.ts";
 import { type AnyMetric, counter, counters, exposition, formatFor, gauge } from "./exposition.ts";
 import type { AdminDeps, AdminListener } from "./listener.ts";
@@ -45,7 +46,29 @@ function trafficMetrics(
     ),
     counters("onair_events_published", "Events acknowledged to the platform.", "type", published),
     ...spanMetrics(facts.watched?.spans() ?? noSpans, engineSpans),
+    ...applicationMetrics(traffic.public.applications.shown()),
+    counters("onair_log_errors", "Errors in the log, repeated ones included.", "event", log.errors),
     counter("onair_log_lines_left_out", "Log lines that were dropped.", log.linesLeftOut),
+  ];
+}
+
+/** Metrics of the applications with the most requests, and of all others together. */
+function applicationMetrics(applications: readonly Readonly<ApplicationCounts>[]): AnyMetric[] {
+  const samples = (count: "requests" | "limited") =>
+    applications.map((one) => ({ labels: { application: one.id, name: one.name }, value: one[count] }));
+  return [
+    {
+      type: "counter",
+      name: "onair_application_requests",
+      help: "Requests of the applications with the most of them.",
+      samples: samples("requests"),
+    },
+    {
+      type: "counter",
+      name: "onair_application_rate_limited",
+      help: "Their requests beyond a rate limit (429).",
+      samples: samples("limited"),
+    },
   ];
 }
 

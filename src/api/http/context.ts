@@ -8,6 +8,7 @@ import type { Log } from "../../runtime/log.ts";
 import type { RequestTraces } from "../../runtime/tracing/requests.ts";
 import type { ActiveSpan } from "../../runtime/tracing/tracer.ts";
 import type { OpenStreams } from "../stream/open-streams.ts";
+import { ApplicationTraffic } from "./application-traffic.ts";
 import type { RateLimitState } from "./rate-limit.ts";
 
 /** A caller with a valid access token. */
@@ -183,9 +184,10 @@ function recordAnswer(requestContext: RequestContext, status: number): void {
   const { listener, request, requestId, method, startedAt, span, caller, operation } = requestContext;
   const path = shownPath(requestContext.path);
   const durationMs = performance.now() - startedAt;
-  const applicationId = caller?.application.id ?? null;
+  const application = caller?.application ?? null;
+  const applicationId = application?.id ?? null;
   const traceId = span?.sampledTraceId ?? null;
-  listener.traffic.count({ status, durationMs, operation, requestId, traceId });
+  listener.traffic.count({ status, durationMs, operation, application, requestId, traceId });
   if (span) {
     const answered = { method, url: request.url, path, status, operation, requestId, applicationId };
     listener.traffic.traces?.end(span, answered);
@@ -218,6 +220,8 @@ interface Answered {
   readonly durationMs: number;
   /** The `operationId` in the document; null for other requests. */
   readonly operation: string | null;
+  /** The application of the request's token; null without one. */
+  readonly application: { readonly id: string; readonly name: string } | null;
   readonly requestId: string;
   /** null if the request is not traced. */
   readonly traceId: string | null;
@@ -229,6 +233,8 @@ export class Traffic {
   readonly statuses = new Map<number, number>(usualStatuses.map((status) => [status, 0]));
   /** Times to the response, in seconds. */
   readonly seconds: Histogram = newHistogram(durationBounds);
+  /** Requests by application. */
+  readonly applications = new ApplicationTraffic();
   readonly #counter: StatisticCounter | null;
   readonly #listener: string;
 
@@ -242,10 +248,11 @@ export class Traffic {
     this.traces = traces;
   }
 
-  count({ status, durationMs, operation, requestId, traceId }: Answered): void {
+  count({ status, durationMs, operation, application, requestId, traceId }: Answered): void {
     const subject = `${this.#listener} ${operation ?? "other"}`;
     this.#counter?.count("requests", subject, "requests", durationMs, errorOf(status));
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+    if (application) this.applications.count(application, status);
     const labels =
       traceId === null ? { request_id: requestId } : { request_id: requestId, trace_id: traceId };
     observe(this.seconds, durationMs / 1000, { labels, at: Date.now() });

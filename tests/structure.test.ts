@@ -315,6 +315,24 @@ test("only the command line reads the environment, for read-config.ts", () => {
   expect(readers.sort()).toEqual(["api/http/production.ts", "main.ts"]);
 });
 
+test("the engine waits with the timers that it is given, and its tests replace none of the system's", async () => {
+  // The HTTP client waits for the network, whose time is real.
+  const isEngine = (file: string) => file.startsWith("delivery/") && !file.startsWith("delivery/send/");
+  const own = files.filter(
+    (file) => isEngine(file) && /\b(setTimeout|setInterval|\w+\.sleep|\w+\.timeout)\(/.test(textOf(file)),
+  );
+  expect(own).toEqual([]);
+  const replacing: string[] = [];
+  for (const file of new Bun.Glob("{delivery,support}/**/*.ts").scanSync(import.meta.dir)) {
+    const text = await Bun.file(join(import.meta.dir, file)).text();
+    if (
+      /useFakeTimers|globalThis[,.]|\bsetSystemTime\(|(Bun\.sleep|performance\.now|Date\.now) = /.test(text)
+    )
+      replacing.push(file);
+  }
+  expect(replacing).toEqual([]);
+});
+
 test("lines of comments keep to 120 characters", () => {
   const isLong = (line: string) => line.length > 120 && /^\s*(\/\/|\/?\*)/.test(line);
   const long = files.flatMap((file) => textOf(file).split("\n").filter(isLong));

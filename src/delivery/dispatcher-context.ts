@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import type { Ownership } from "../domain/replicas.ts";
 import type { Store } from "../domain/store.ts";
 import type { Log } from "../runtime/log.ts";
+import type { Timers } from "../runtime/timers.ts";
 import type { AttemptTraces } from "../runtime/tracing/attempts.ts";
 import type { MemoryCapacity } from "./capacity.ts";
 import type { EndedDelivery } from "./counts.ts";
@@ -21,6 +22,8 @@ export interface DispatcherOptions {
   readonly now: () => number;
   /** A clock that is never set; it shows when the other one was. */
   readonly monotonic: () => number;
+  /** By default the system's. */
+  readonly timers?: Timers | undefined;
   /** Returns a number from 0 to 1, for the jitter of retries. */
   readonly random: () => number;
   /** Concurrent attempts per endpoint, unless its application sets another number. */
@@ -51,4 +54,5 @@ export interface DispatcherContext extends Pick<DispatcherOptions, "store" | "ow
   readonly capacity: MemoryCapacity<EndpointQueue>;
   readonly scheduler: Scheduler<EndpointQueue>;
   readonly recorder: Recorder;
+  readonly timers: Timers;
 }

@@ -1,5 +1,6 @@
 import { receives, recipientOf } from "../domain/applications.ts";
 import { minute, second } from "../domain/time.ts";
+import { systemTimers } from "../runtime/timers.ts";
 import { MemoryCapacity } from "./capacity.ts";
 import { type Counts, DeliveryCounter } from "./counts.ts";
 import { createDeliveryWorker } from "./deliver.ts";
@@ -54,12 +55,20 @@ const leastClockJumpMs = minute;
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, ownership, log, now, monotonic, isHeld, concurrency, connections, noticed, gatherMs } =
     options;
+  const { timers = systemTimers } = options;
   const counter = new DeliveryCounter();
-  const queues = new EndpointQueues(concurrency);
-  const scheduler = new Scheduler<EndpointQueue>((queue) => queue.priority);
+  const queues = new EndpointQueues(concurrency, timers);
+  const scheduler = new Scheduler<EndpointQueue>((queue) => queue.priority, monotonic);
   const capacity = new MemoryCapacity<EndpointQueue>((queue) => scheduler.add(queue));
-  const recorder = createRecorder({ store, log, progressed: () => scheduler.resume(), noticed, gatherMs });
-  const context = { store, ownership, queues, capacity, scheduler, recorder, log, now };
+  const recorder = createRecorder({
+    store,
+    log,
+    progressed: () => scheduler.resume(),
+    noticed,
+    gatherMs,
+    timers,
+  });
+  const context = { store, ownership, queues, capacity, scheduler, recorder, log, now, timers };
   const intake = createDeliveryIntake(context);
   const endpoints = createOwnEndpoints(context, intake, options.requested);
   let clockOffset = now() - monotonic();

@@ -2,6 +2,7 @@ import type { Recipient } from "../domain/applications.ts";
 import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
 import { type Endpoint, newEndpoint } from "../domain/endpoints.ts";
 import { hour } from "../domain/time.ts";
+import { systemTimers, type Timers } from "../runtime/timers.ts";
 import { Pace } from "./pace.ts";
 import type { Priority } from "./queue.ts";
 import { maxRetryAfterMs } from "./retry.ts";
@@ -151,12 +152,13 @@ export class EndpointQueue {
   isLost = false;
   /** Whether a user requested deliveries before the state of the endpoint was known. */
   #isRequested = false;
-  #timer: Timer | null = null;
+  #cancelTimer: (() => void) | null = null;
 
   /** @param concurrency concurrent attempts, unless the application sets another number */
   constructor(
     readonly applicationId: string,
     readonly concurrency: number,
+    readonly timers: Timers = systemTimers,
   ) {
     this.pace = new Pace({ max: concurrency });
   }
@@ -296,8 +298,8 @@ export class EndpointQueue {
 
   /** Calls `wake` after `inMs`, in place of an earlier timer. Sets no timer for a time that has passed. */
   setTimer(wake: (() => void) | null, inMs = 0): void {
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = wake && inMs > 0 ? setTimeout(wake, Math.min(inMs, maxTimerMs)) : null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = wake && inMs > 0 ? this.timers.after(Math.min(inMs, maxTimerMs), wake) : null;
   }
 
   /** Notes that the application has changed. Requests that are not written yet are signed again, or not sent. */
@@ -358,7 +360,10 @@ export class EndpointQueues {
   #scans = 0;
 
   /** @param concurrency concurrent attempts per endpoint, unless its application sets another number */
-  constructor(readonly concurrency: number) {}
+  constructor(
+    readonly concurrency: number,
+    readonly timers: Timers,
+  ) {}
 
   /**
    * Whether the queues note all endpoints with pending deliveries in the store. Until then all deliveries are claimed
@@ -386,7 +391,7 @@ export class EndpointQueues {
   of(applicationId: string): EndpointQueue {
     let queue = this.#queues.get(applicationId);
     if (!queue) {
-      queue = new EndpointQueue(applicationId, this.concurrency);
+      queue = new EndpointQueue(applicationId, this.concurrency, this.timers);
       this.#queues.set(applicationId, queue);
     }
     return queue;

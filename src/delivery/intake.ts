@@ -45,7 +45,7 @@ const smallQueue = 8;
 const claimAgainAfterMs = second;
 
 export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake {
-  const { store, ownership, queues, capacity, scheduler, recorder, log, now } = context;
+  const { store, ownership, queues, capacity, scheduler, recorder, log, now, timers } = context;
   const incoming = new Set<IncomingBatch>();
 
   const beginBatch = (): IncomingBatch => {
@@ -175,7 +175,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       } catch (error) {
         log.failure("claim_failed", error, { application_id: applicationId });
         queue.addBacklog(Math.max(0, asNew - 1));
-        await Bun.sleep(claimAgainAfterMs);
+        await timers.pause(claimAgainAfterMs);
       } finally {
         incoming.delete(batch);
         capacity.add(due, asNew > 0);

@@ -4,7 +4,8 @@ import type { StatisticCounter, StatisticRow } from "../domain/statistics.ts";
 import type { Store } from "../domain/store.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../runtime/log.ts";
-import { pause, type Service } from "../runtime/services.ts";
+import type { Service } from "../runtime/services.ts";
+import { systemTimers, type Timers } from "../runtime/timers.ts";
 import type { EngineSettings } from "./engine.ts";
 
 /** The pause after each step of a clean-up, which leaves time for other work, and the pause after a whole pass. */
@@ -31,6 +32,7 @@ export function maintenance(
   ownership: Pick<Ownership, "leads">,
   { retention, maxDataBytes, auditMs }: Pick<EngineSettings, "retention" | "maxDataBytes" | "auditMs">,
   now: () => number,
+  { pause }: Timers = systemTimers,
 ): Service[] {
   /** Returns a service that runs small steps while this process leads. The last step of a pass resolves to true. */
   const inSteps = (name: string, step: () => Promise<boolean>, { stepMs, everyMs } = cleaning): Service => ({
@@ -74,6 +76,7 @@ export function storingStatistics(
   store: Pick<Store, "statistics">,
   log: Log,
   stored: (rows: readonly StatisticRow[]) => void,
+  { pause }: Timers = systemTimers,
 ): Service {
   const flush = async (): Promise<void> => {
     const rows = counter.take();

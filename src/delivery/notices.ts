@@ -16,6 +16,7 @@ import type { Store } from "../domain/store.ts";
 import { isoTime, isoTimeOrNull, minute, second } from "../domain/time.ts";
 import type { Log } from "../runtime/log.ts";
 import { repeating, type Service } from "../runtime/services.ts";
+import type { Timers } from "../runtime/timers.ts";
 import { endpointSummary } from "./endpoint-summary.ts";
 import { nextStep } from "./retry.ts";
 import type { Sender, SendResult } from "./send/send.ts";
@@ -105,6 +106,7 @@ interface NotifierOptions {
   readonly random: () => number;
   /** Whether sending is suspended. */
   readonly isHeld: () => boolean;
+  readonly timers?: Timers | undefined;
 }
 
 interface Notifier extends Service {
@@ -120,7 +122,7 @@ interface Notifier extends Service {
  * deliveries, always under the same id. After a crash, a notice whose outcome was not stored is sent again.
  */
 export function createNotifier(options: NotifierOptions): Notifier {
-  const { store, ownership, sender, url, secret, signingKey, log, now, random, isHeld } = options;
+  const { store, ownership, sender, url, secret, signingKey, log, now, random, isHeld, timers } = options;
   /** Notices whose newest state is not stored yet, by id. */
   const unstored = new Map<string, NewNotice>();
 
@@ -178,7 +180,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     await Promise.all([...inMemory, ...stored].map((notice) => send(notice, url, signal)));
   };
 
-  return { ...repeating("notices", lookEveryMs, round), announce: keep };
+  return { ...repeating("notices", lookEveryMs, round, timers), announce: keep };
 }
 
 /** Returns the state of a notice after an attempt, by the rules of deliveries. */

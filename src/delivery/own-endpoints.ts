@@ -44,7 +44,7 @@ export function createOwnEndpoints(
   intake: DeliveryIntake,
   requested: () => void,
 ): OwnEndpoints {
-  const { store, ownership, queues, capacity, scheduler, recorder, log, now } = context;
+  const { store, ownership, queues, capacity, scheduler, recorder, log, now, timers } = context;
   let scansLeft = 0;
 
   /** Schedules the queues of applications that have pending deliveries in the store. */
@@ -64,7 +64,7 @@ export function createOwnEndpoints(
 
   const scanRepeatedly = async (): Promise<void> => {
     for (; scansLeft > 0 && !scheduler.hasEnded; scansLeft--) {
-      await Bun.sleep(scanEveryMs);
+      await timers.pause(scanEveryMs);
       if (!scheduler.hasEnded) await tryScanAll();
     }
     scansLeft = 0;

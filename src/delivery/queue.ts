@@ -33,7 +33,11 @@ export class Scheduler<T> {
   #turn = 0;
   #isScheduled = false;
 
-  constructor(readonly priorityOf: (queue: T) => Priority) {}
+  /** @param monotonic a clock that is never set */
+  constructor(
+    readonly priorityOf: (queue: T) => Priority,
+    readonly monotonic: () => number = () => performance.now(),
+  ) {}
 
   /** Whether a queue is scheduled for a step. */
   isPending(queue: T): boolean {
@@ -93,12 +97,12 @@ export class Scheduler<T> {
     this.#isScheduled = false;
     const work = this.#work;
     if (work === null) return;
-    const end = performance.now() + sliceMs;
+    const end = this.monotonic() + sliceMs;
     for (;;) {
       const queue = this.#next(work);
       if (queue === undefined) return;
       if (work.step(queue)) this.#put(queue);
-      if (performance.now() >= end) {
+      if (this.monotonic() >= end) {
         this.resume();
         return;
       }

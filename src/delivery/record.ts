@@ -5,6 +5,7 @@ import type { EndpointNotice, NewNotice } from "../domain/notices.ts";
 import type { Store } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../runtime/log.ts";
+import { systemTimers, type Timers } from "../runtime/timers.ts";
 import type { EndpointQueue } from "./endpoint.ts";
 import type { Notices } from "./notices.ts";
 import { gone, type OutcomeClass } from "./retry.ts";
@@ -48,6 +49,7 @@ interface RecorderOptions {
   readonly noticed: (applicationIds: readonly string[]) => void;
   /** How long all results are gathered; by default `usualGatherMs`. */
   readonly gatherMs?: number | undefined;
+  readonly timers?: Timers | undefined;
 }
 
 /** Results, and the states of endpoints with the notices about them, that are stored in one transaction. */
@@ -91,13 +93,14 @@ function endedUnrecorded(result: AttemptResult): AttemptResult {
  * that the storage refuses does not hold up the others: its delivery ends as `failed`, and the log has the reason.
  */
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { store, log, progressed, noticed, gatherMs } = options;
+  const { store, log, progressed, noticed, gatherMs, timers = systemTimers } = options;
   let results: AttemptResult[] = [];
   /** The promise that all results of the batch share. */
   let recorded = Promise.withResolvers<void>();
   const endpoints = new Map<string, Endpoint>();
   let notices: NewNotice[] = [];
-  let timer: Timer | null = null;
+  /** Cancels the timer of the next batch. */
+  let cancelTimer: (() => void) | null = null;
   let isUrgent = false;
   let writing: Promise<void> | null = null;
   let inWriting = 0;
@@ -121,7 +124,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
         if (isWhole || isPassing) log.failure("record_failed", error, { deliveries: part.results.length });
         if (isGivenUp) return [];
         if (!isPassing) return storeDivided(part, error);
-        await Bun.sleep(retryAfterMs);
+        await timers.pause(retryAfterMs);
       }
     }
   };
@@ -160,7 +163,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const refused = await storePart({ results: batch, states, notices: announced });
     if (refused.length > 0) {
       // They are tried again beside later results, which do not wait for them.
-      await Bun.sleep(retryAfterMs);
+      await timers.pause(retryAfterMs);
       results.unshift(...refused);
     }
     inWriting = 0;
@@ -169,8 +172,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   };
 
   const flush = (): void => {
-    if (timer) clearTimeout(timer);
-    timer = null;
+    cancelTimer?.();
+    cancelTimer = null;
     isUrgent = false;
     if (writing || (results.length === 0 && endpoints.size === 0)) return;
     writing = write().finally(() => {
@@ -185,10 +188,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
       queueMicrotask(flush);
       return;
     }
-    if (timer && (isUrgent || !urgently)) return;
-    if (timer) clearTimeout(timer);
+    if (cancelTimer && (isUrgent || !urgently)) return;
+    cancelTimer?.();
     isUrgent = urgently;
-    timer = setTimeout(flush, gatherMs ?? (urgently ? usualGatherMs.other : usualGatherMs.arrived));
+    const ms = gatherMs ?? (urgently ? usualGatherMs.other : usualGatherMs.arrived);
+    cancelTimer = timers.after(ms, flush);
   };
 
   return {

@@ -1,7 +1,8 @@
 import type { Ownership } from "../domain/replicas.ts";
 import type { Store } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
-import { pause, type Service } from "../runtime/services.ts";
+import type { Service } from "../runtime/services.ts";
+import { systemTimers, type Timers } from "../runtime/timers.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
 /** The pause after each step of any replay, so that any number of replays leaves time for new deliveries. */
@@ -28,13 +29,14 @@ export function replaying(
   dispatcher: Pick<Dispatcher, "wake">,
   ownership: Pick<Ownership, "holds">,
   now: () => number,
+  { after, pause }: Timers = systemTimers,
 ): ReplayService {
   let waiting = new AbortController();
   const wake = (): void => waiting.abort();
-  /** The applications whose replays cannot advance now, with the timers of their next tries. */
-  const busy = new Map<string, Timer>();
+  /** The applications whose replays cannot advance now, with what cancels their next tries. */
+  const busy = new Map<string, () => void>();
   const resume = (applicationId: string): void => {
-    clearTimeout(busy.get(applicationId));
+    busy.get(applicationId)?.();
     if (busy.delete(applicationId)) wake();
   };
 
@@ -46,7 +48,11 @@ export function replaying(
       // The endpoint's owner advances a replay. A dry run sends nothing, so any replica may advance it at once.
       if (!dry_run && (busy.has(application_id) || !ownership.holds(application_id))) continue;
       if (!(await store.replays.advance(id, now()))) {
-        if (!dry_run) busy.set(application_id, setTimeout(() => resume(application_id), busyMs).unref());
+        if (!dry_run)
+          busy.set(
+            application_id,
+            after(busyMs, () => resume(application_id)),
+          );
         continue;
       }
       if (!dry_run) dispatcher.wake(application_id);

@@ -2,6 +2,7 @@ import { idTime } from "../domain/ids.ts";
 import { type DeliveryOutcome, OutcomeCollector, type WatchedOutcomes } from "../domain/outcomes.ts";
 import type { Broadcast } from "../domain/replicas.ts";
 import { allSubjects, type StatisticCounter, type StatisticRow } from "../domain/statistics.ts";
+import { systemTimers, type Timers } from "../runtime/timers.ts";
 import type { EndedDelivery } from "./counts.ts";
 import type { EngineListener } from "./engine.ts";
 
@@ -13,6 +14,7 @@ interface ReportOptions {
   /** Sends a message to the other replicas. */
   readonly broadcast: (notification: Broadcast) => void;
   readonly now: () => number;
+  readonly timers?: Timers | undefined;
 }
 
 /** Reports the engine's work to the statistics, and to open streams of this and other replicas. */
@@ -20,7 +22,7 @@ export class Reports {
   readonly #options: ReportOptions;
   readonly #collector = new OutcomeCollector();
   #listener: Pick<EngineListener, "streamed" | "outcomes"> = { streamed() {}, outcomes() {} };
-  #timer: Timer | null = null;
+  #cancelTimer: (() => void) | null = null;
 
   constructor(options: ReportOptions) {
     this.#options = options;
@@ -71,7 +73,7 @@ export class Reports {
 
   /** Ends reporting to the listener. */
   stop(): void {
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#cancelTimer?.();
   }
 
   #wakeStreams(applications: readonly string[]): void {
@@ -80,10 +82,11 @@ export class Reports {
   }
 
   #reportSoon(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
+    const { after } = this.#options.timers ?? systemTimers;
+    this.#cancelTimer ??= after(reportEveryMs, () => {
+      this.#cancelTimer = null;
       this.#listener.outcomes(this.#collector.take(), this.#collector.takeChanged());
-    }, reportEveryMs);
+    });
   }
 }
 

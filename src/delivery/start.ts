@@ -7,7 +7,8 @@ import { heldSetting, type OnFault, type Store } from "../domain/store.ts";
 import { isoTime, minute, second } from "../domain/time.ts";
 import { watchEventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
-import { pause, repeating, type Service, supervise } from "../runtime/services.ts";
+import { repeating, type Service, supervise } from "../runtime/services.ts";
+import { systemTimers, type Timers } from "../runtime/timers.ts";
 import type { AttemptTraces } from "../runtime/tracing/attempts.ts";
 import { type Collector, noSpans } from "../runtime/tracing/collector.ts";
 import { version } from "../runtime/version.ts";
@@ -44,10 +45,11 @@ interface HoldOptions {
   readonly isRequired: boolean;
   readonly now: () => number;
   readonly log: Log;
+  readonly timers: Timers;
 }
 
 /** Reads whether deliveries are held, for example in a restored copy; begins a hold if the settings require it. */
-async function openHold({ store, isRequired, now, log }: HoldOptions): Promise<DeliveryHold> {
+async function openHold({ store, isRequired, now, log, timers }: HoldOptions): Promise<DeliveryHold> {
   const { settings } = store;
   if (isRequired && !(await settings.get(heldSetting))) await settings.put(heldSetting, isoTime(now()));
   const since = await settings.get(heldSetting);
@@ -65,7 +67,7 @@ async function openHold({ store, isRequired, now, log }: HoldOptions): Promise<D
       name: "held deliveries",
       async run(signal) {
         while (isHeld && !signal.aborted) {
-          await pause(lookEveryMs, signal);
+          await timers.pause(lookEveryMs, signal);
           if (signal.aborted || (await settings.get(heldSetting))) continue;
           isHeld = false;
           log.info("deliveries_released");
@@ -107,6 +109,8 @@ interface EngineOptions {
   /** A clock that is never set. */
   readonly monotonic: () => number;
   readonly random: () => number;
+  /** What the engine waits with, except for connections and answers; by default the system's. */
+  readonly timers?: Timers | undefined;
   /** The lock of the data directory, if it is locked already; closed with the engine. */
   readonly lock?: DirectoryLock;
   /** Called for each read or write that finds that the storage cannot be used. */
@@ -129,17 +133,17 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
 
 async function engineOn(
   { store, ownership, replicas, check }: OpenStorage,
-  { settings, log, now, monotonic, random }: EngineOptions,
+  { settings, log, now, monotonic, random, timers = systemTimers }: EngineOptions,
 ): Promise<Engine> {
   const signingKey = readSigningKey(await signingKeyOf(store));
-  const hold = await openHold({ store, isRequired: settings.holdDeliveries ?? false, now, log });
+  const hold = await openHold({ store, isRequired: settings.holdDeliveries ?? false, now, log, timers });
   const isHeld = () => hold.isHeld;
   const eventLoop = watchEventLoop();
   const tracing = await tracingOf(settings.tracing, log);
   const attempts = tracing?.attempts ?? null;
   const counter = new StatisticCounter(now);
   const broadcast = replicas.broadcast.bind(replicas);
-  const reports = new Reports({ counter, broadcast, now });
+  const reports = new Reports({ counter, broadcast, now, timers });
 
   const sending = sendingOf(settings, now);
   const sender = createSender(sending);
@@ -158,6 +162,7 @@ async function engineOn(
     now,
     random,
     isHeld,
+    timers,
   });
   const notify = async (type: ServerNotice, data: ServerNoticeData): Promise<void> => {
     await notifier.announce(notices.ofServer(type, data, now()));
@@ -171,6 +176,7 @@ async function engineOn(
     log,
     now,
     monotonic,
+    timers,
     random,
     concurrency: settings.webhookConcurrency,
     connections: settings.webhookConnections,
@@ -183,7 +189,7 @@ async function engineOn(
     noticed: reports.noticed,
     gatherMs: settings.gatherMs,
   });
-  const replays = replaying(store, dispatcher, ownership, now);
+  const replays = replaying(store, dispatcher, ownership, now, timers);
   const announce = (...notice: Parameters<typeof notify>) => void notify(...notice);
   const services = supervise(
     [
@@ -191,15 +197,17 @@ async function engineOn(
       replays,
       hold.service(dispatcher.resume),
       notifier,
-      storingStatistics(counter, store, log, reports.counted),
+      storingStatistics(counter, store, log, reports.counted, timers),
       repeating(
         "stuck deliveries",
         minute,
         stuckWatch({ store, dispatcher, ownership, now, isHeld, announce }),
+        timers,
       ),
-      ...maintenance(store, ownership, settings, now),
+      ...maintenance(store, ownership, settings, now, timers),
     ],
     log,
+    timers,
   );
   const stopping = new AbortController();
   return {
@@ -238,9 +246,9 @@ async function engineOn(
       eventLoop.stop();
       reports.stop();
       noticeSender.close();
-      const cutOff = setTimeout(() => sender.close(), graceMs);
+      const cancelCutOff = timers.after(graceMs, () => sender.close());
       await services.stop();
-      clearTimeout(cutOff);
+      cancelCutOff();
       sender.close();
       await tracing?.stop();
       await store.close();

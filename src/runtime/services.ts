@@ -1,5 +1,5 @@
-import { setTimeout } from "node:timers/promises";
 import type { Log } from "./log.ts";
+import { systemTimers, type Timers } from "./timers.ts";
 
 /** A task that runs as long as the server does. */
 export interface Service {
@@ -16,7 +16,11 @@ interface Supervised {
 const startAgainAfterMs = 1_000;
 
 /** Runs services concurrently. A failed service is logged and restarted. */
-export function supervise(services: readonly Service[], log: Log): Supervised {
+export function supervise(
+  services: readonly Service[],
+  log: Log,
+  { pause }: Timers = systemTimers,
+): Supervised {
   const stopping = new AbortController();
   const { signal } = stopping;
   const keepRunning = async ({ name, run }: Service): Promise<void> => {
@@ -43,6 +47,7 @@ export function repeating(
   name: string,
   everyMs: number,
   work: (signal: AbortSignal) => Promise<void>,
+  { pause }: Timers = systemTimers,
 ): Service {
   return {
     name,
@@ -53,9 +58,4 @@ export function repeating(
       }
     },
   };
-}
-
-/** Waits for a time, or until the signal is aborted. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal }).catch(() => {});
 }

@@ -1,26 +1,26 @@
-import { afterEach, beforeEach, expect, jest, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { createRecorder } from "../../src/delivery/record.ts";
 import type { AttemptResult, DeliveryStore } from "../../src/domain/deliveries.ts";
 import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { attemptResult } from "../support/store.ts";
-
-beforeEach(() => void jest.useFakeTimers());
-afterEach(() => void jest.useRealTimers());
+import { settle, VirtualTime } from "../support/virtual-time.ts";
 
 test.each([
   ["that nothing waits for is gathered longer", false, 250],
   ["that a replay waits for is on disk soon", true, 20],
-])("what has arrived and %s", (_, isAwaited, gatherMs) => {
+])("what has arrived and %s", async (_, isAwaited, gatherMs) => {
   const batches: number[] = [];
   const record: DeliveryStore["record"] = async (results) => void batches.push(results.length);
   const store = { deliveries: { record } as DeliveryStore };
-  const recorder = createRecorder({ store, log: createLog("off"), progressed() {}, noticed() {} });
+  const time = new VirtualTime();
+  const options = { store, log: createLog("off"), progressed() {}, noticed() {} };
+  const recorder = createRecorder({ ...options, timers: time.timers });
   void recorder.add({ status: "delivered" } as AttemptResult, isAwaited);
-  jest.advanceTimersByTime(gatherMs - 1);
+  await time.pass(gatherMs - 1, settle);
   expect(batches).toEqual([]);
-  jest.advanceTimersByTime(1);
+  await time.pass(1, settle);
   expect(batches).toEqual([1]);
 });
 
@@ -60,15 +60,20 @@ test("a result that cannot be stored ends as failed, and all others of its batch
 });
 
 test("while the storage is unavailable, a batch is retried whole", async () => {
-  jest.useRealTimers();
   const sizes: number[] = [];
   const record: DeliveryStore["record"] = async (results) => {
     sizes.push(results.length);
     if (sizes.length === 1) throw new DomainError("unavailable", "full");
   };
   const store = { deliveries: { record } as DeliveryStore };
-  const recorder = createRecorder({ store, log: createLog("off"), progressed() {}, noticed() {} });
+  const time = new VirtualTime();
+  const options = { store, log: createLog("off"), progressed() {}, noticed() {} };
+  const recorder = createRecorder({ ...options, timers: time.timers });
   for (let seq = 1; seq <= 3; seq++) void recorder.add(attemptResult({ seq }));
-  await recorder.settled();
+  const settled = recorder.settled();
+  await time.pass(999, settle);
+  expect(sizes).toEqual([3]);
+  await time.pass(1, settle);
+  await settled;
   expect(sizes).toEqual([3, 3]);
 });

@@ -1,9 +1,7 @@
-import { afterEach, beforeEach, expect, jest, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { replaying } from "../../src/delivery/replays.ts";
 import type { Replay, ReplayStore } from "../../src/domain/replays.ts";
-
-beforeEach(() => void jest.useFakeTimers());
-afterEach(() => void jest.useRealTimers());
+import { settle, VirtualTime } from "../support/virtual-time.ts";
 
 /**
  * The service over replays whose steps advance as given; its calls are in `done`. Replays with "dry" in their
@@ -24,23 +22,20 @@ function service(running: readonly string[], steps: readonly boolean[] = [], hol
   };
   const dispatcher = { wake: () => void done.push("wake") };
   const stop = new AbortController();
-  const made = replaying({ replays: replays as ReplayStore }, dispatcher, { holds: () => holds }, () => 0);
-  return { done, ...made, stop, running: made.run(stop.signal) };
-}
-
-/** Lets what is not waiting for time come to its end. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-}
-
-async function afterMs(ms: number): Promise<void> {
-  await settle();
-  jest.advanceTimersByTime(ms);
-  await settle();
+  const time = new VirtualTime();
+  const made = replaying(
+    { replays: replays as ReplayStore },
+    dispatcher,
+    { holds: () => holds },
+    time.now,
+    time.timers,
+  );
+  const afterMs = (ms: number) => time.pass(ms, settle);
+  return { done, ...made, afterMs, stop, running: made.run(stop.signal) };
 }
 
 test("without a replay it polls once a second, and at once when it is woken", async () => {
-  const { done, wake, stop, running } = service([]);
+  const { done, afterMs, wake, stop, running } = service([]);
   await afterMs(999);
   expect(done).toEqual(["look"]);
   await afterMs(1);
@@ -63,7 +58,7 @@ test("a wake-up during a poll is not lost", async () => {
 });
 
 test("a replay takes step after step, and is tried again soon when its endpoint has enough to do", async () => {
-  const { done, stop, running } = service(["a"], [true, false, true]);
+  const { done, afterMs, stop, running } = service(["a"], [true, false, true]);
   await afterMs(25);
   expect(done).toEqual(["look", "advance a", "wake", "look", "advance a"]);
   await afterMs(199);
@@ -76,7 +71,7 @@ test("a replay takes step after step, and is tried again soon when its endpoint 
 });
 
 test("a replay goes on as soon as a delivery of its application was sent; others wait for theirs", async () => {
-  const { done, resume, stop, running } = service(["a", "b"], [false, false, true, false]);
+  const { done, afterMs, resume, stop, running } = service(["a", "b"], [false, false, true, false]);
   await afterMs(100);
   expect(done).toEqual(["look", "advance a", "advance b"]);
   resume("of another");

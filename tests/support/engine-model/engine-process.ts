@@ -7,9 +7,9 @@ import type { Store } from "../../../src/domain/store.ts";
 import { second } from "../../../src/domain/time.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import { aloneOn } from "../dispatching.ts";
+import type { VirtualTime } from "../virtual-time.ts";
 import { Gates, gatedStore } from "./gates.ts";
 import type { Receivers } from "./receivers.ts";
-import type { VirtualTime } from "./virtual-time.ts";
 
 const signingKey = readSigningKey(newSigningKey());
 
@@ -32,7 +32,7 @@ interface EngineProcessOptions {
 }
 
 export function engineProcess({ store, time, receivers, log, start, ...limits }: EngineProcessOptions) {
-  const gates = new Gates();
+  const gates = new Gates(time.timers);
   if (start === "held") gates.close("to other");
   if (start === "failing") gates.fail("other", 2);
   const gated = gatedStore(store, gates);
@@ -49,6 +49,7 @@ export function engineProcess({ store, time, receivers, log, start, ...limits }:
       return time.now();
     },
     monotonic: time.monotonic,
+    timers: time.timers,
     random: () => 0.5,
     ...limits,
   });
@@ -60,7 +61,7 @@ export function engineProcess({ store, time, receivers, log, start, ...limits }:
         return await dispatcher.run(stopping.signal);
       } catch (error) {
         if (!(error instanceof DomainError)) throw error;
-        await Bun.sleep(second);
+        await time.timers.pause(second);
       }
     }
   };

@@ -1,6 +1,7 @@
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { second } from "../../../src/domain/time.ts";
+import type { Timers } from "../../../src/runtime/timers.ts";
 
 /** The ways to the store that a run holds up, each before it reaches the store or before its answer arrives. */
 export const ways = ["publish", "claim", "record", "look-up", "change", "other"] as const;
@@ -19,6 +20,8 @@ export class Gates {
   readonly #waiting = new Set<{ readonly gate: Gate; readonly pass: () => void }>();
   readonly #failures = new Map<Way, number>();
   #isDead = false;
+  constructor(readonly timers: Timers) {}
+
   /** Calls that are in the store. */
   inStore = 0;
   /** Changes with each call that comes and goes. */
@@ -58,7 +61,7 @@ export class Gates {
     const { promise, resolve: pass } = Promise.withResolvers<void>();
     const one = { gate, pass };
     this.#waiting.add(one);
-    if (gate === "from change") setTimeout(pass, longestUnknownMs);
+    if (gate === "from change") this.timers.after(longestUnknownMs, pass);
     await promise;
     this.#waiting.delete(one);
   }

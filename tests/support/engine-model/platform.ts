@@ -8,11 +8,11 @@ import { day, hour, second } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
 import { keptLog } from "../kept-log.ts";
 import { loggedDeliveries, newEvent, storedApplication, type TestStore } from "../store.ts";
+import { VirtualTime } from "../virtual-time.ts";
 import { type EngineProcess, engineProcess, type Start } from "./engine-process.ts";
 import { type KnownApplication, type KnownSubscription, newlyKnown } from "./known.ts";
 import { boundsMs, Promises } from "./promises.ts";
 import { Receivers } from "./receivers.ts";
-import { VirtualTime } from "./virtual-time.ts";
 
 export const broadcasters = [1, 2] as const;
 export const applicationIds = ["A", "B", "C"] as const;
@@ -28,7 +28,7 @@ export class Platform {
   readonly #lines: string[] = [];
   readonly #log = keptLog("error", this.time.now);
   readonly promises = new Promises(limits, this.time.monotonic, (line) => this.say(line));
-  readonly receivers = new Receivers(this.promises, this.time.monotonic);
+  readonly receivers = new Receivers(this.promises, this.time.monotonic, this.time.timers);
   /** How many deliveries were acknowledged for each event. */
   readonly acknowledged = new Map<string, number>();
   #store: Store;

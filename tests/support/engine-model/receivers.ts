@@ -1,5 +1,6 @@
 import type { SendRequest, SendResult } from "../../../src/delivery/send/send.ts";
 import { attemptTimeoutMs } from "../../../src/delivery/send/send.ts";
+import type { Timers } from "../../../src/runtime/timers.ts";
 import { ok } from "../dispatching.ts";
 
 /** What a receiver answers. A slow one answers when it is told to, or the attempt times out. */
@@ -47,6 +48,7 @@ export class Receivers {
   constructor(
     readonly observer: Observer,
     readonly elapsed: () => number,
+    readonly timers: Timers,
   ) {}
 
   /** What it has been sent already and not answered is answered so, too. */
@@ -106,12 +108,12 @@ export class Receivers {
         end: (result) => {
           if (!own.delete(one)) return;
           this.#underWay.delete(one);
-          clearTimeout(timer);
+          cancelTimeout();
           this.observer.ended(seen, result);
           resolve(result);
         },
       };
-      const timer = setTimeout(() => one.end(resultOf("timeout")), attemptTimeoutMs);
+      const cancelTimeout = this.timers.after(attemptTimeoutMs, () => one.end(resultOf("timeout")));
       own.add(one);
       this.#underWay.add(one);
       this.observer.started(seen);

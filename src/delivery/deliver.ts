@@ -7,10 +7,8 @@ import type { DispatcherContext, DispatcherOptions } from "./dispatcher-context.
 import type { EndpointQueue, InFlightAttempt } from "./endpoint.ts";
 import type { DeliveryIntake } from "./intake.ts";
 import { type EndedAttempt, type Ending, endedWithoutAttempt, judge, notSent } from "./judge.ts";
-import type { Pace } from "./pace.ts";
 import type { Priority } from "./queue.ts";
-import { updateEndpoint } from "./record.ts";
-import { isOverloaded } from "./retry.ts";
+import { recordEndpoint } from "./record.ts";
 import { keptBytes, type SendResult } from "./send/send.ts";
 import { withoutHeaderValues } from "./shown-response.ts";
 
@@ -37,13 +35,9 @@ interface DeliveryWorker {
   idle(): Promise<void>;
 }
 
-interface StartedAttempt extends InFlightAttempt {
-  readonly queue: EndpointQueue;
-  /** The pace of the endpoint generation at the start. The queue may have a newer one when the attempt ends. */
-  readonly pace: Pace;
-  /** The priority of the queue at the start. */
-  readonly priority: Priority;
-  readonly startedAt: number;
+/** An attempt that this process makes. */
+interface StartedAttempt {
+  readonly attempt: InFlightAttempt;
   /** null while tracing is off. */
   readonly span: ActiveSpan | null;
 }
@@ -58,14 +52,11 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
   const inFlightOf: Record<Priority, number> = { new: 0, bulk: 0, backlog: 0 };
   let whenIdle: (() => void) | null = null;
 
-  /** Whether this process owns the endpoint of a queue at this moment. */
-  const maySend = (queue: EndpointQueue): boolean =>
-    !queue.isLost && ownership.hasLease() && ownership.holds(queue.applicationId);
-
   const deliver = async (queue: EndpointQueue, startedAt: number): Promise<void> => {
-    const attempt = take(queue, startedAt);
-    if (attempt === null) return;
-    const { delivery, recipient, span } = attempt;
+    const started = take(queue, startedAt);
+    if (started === null) return;
+    const { attempt, span } = started;
+    const { delivery, recipient } = attempt;
 
     let sent: SendResult;
     let stage: FallibleStage = "sign";
@@ -75,10 +66,8 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
       stage = "send";
       const result = await sender.send({
         ...request,
-        mayBeSent: () => !attempt.isOutdated && !attempt.mayBeOutdated && maySend(queue),
-        connecting(cancel) {
-          attempt.cancel = cancel;
-        },
+        mayBeSent: () => attempt.mayBeWritten && ownership.hasLease() && ownership.holds(queue.applicationId),
+        connecting: (cancel) => attempt.connecting(cancel),
       });
       sent = withoutHeaderValues(result, recipient.webhook_headers, keptBytes);
     } catch (error) {
@@ -92,12 +81,17 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
 
     checkClock();
     const ended = endedAttempt(attempt);
+    const { endedAt: at, random } = ended;
     const result = judge(delivery, sent, ended);
-    report(attempt, sent, result);
-    queue.unrecorded++;
+    report(started, sent, result);
+    queue.expectResult();
     const recorded = record(queue, delivery, result);
-    // An outcome belongs to the URL that was called: it must not change the state of a newer endpoint generation.
-    if (!ended.isFormer && !queue.isLost) learn(queue, sent, ended);
+    const learned = queue.learn(attempt, sent, at, random);
+    if (learned) {
+      recordEndpoint({ queue, learned, sent, at }, { recorder, notices, log });
+      if (learned.notice) counter.notice(learned.notice);
+      if (queue.isSuspended(at)) intake.recall(queue);
+    }
     if (queue.hasMore) scheduler.add(queue);
     else scheduler.resume();
 
@@ -126,7 +120,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
   const returnUnsent = (queue: EndpointQueue, delivery: DueDelivery): void => {
     if (scheduler.isRunning) {
       capacity.add([delivery], true);
-      queue.deliveries.push(delivery);
+      queue.add(delivery);
       intake.recall(queue);
     }
     scheduler.add(queue);
@@ -137,10 +131,10 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
    */
   const take = (queue: EndpointQueue, startedAt: number): StartedAttempt | null => {
     const { priority } = queue;
-    const delivery = queue.deliveries.shift();
+    const delivery = queue.take();
     if (!delivery) return null;
     capacity.free([delivery]);
-    const { recipient, pace, generation } = queue;
+    const { recipient, generation } = queue;
     const ending = endingOf(delivery, recipient, startedAt);
     if (ending || !recipient) {
       const result = endedWithoutAttempt(delivery, ending ?? "canceled", startedAt, generation ?? 0);
@@ -154,27 +148,21 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
       void record(queue, delivery, result);
       return null;
     }
-    pace.inFlight++;
     inFlight++;
     inFlightOf[priority]++;
     const span = traces?.begin(delivery) ?? null;
-    const state = { isOutdated: false, mayBeOutdated: false, cancel: null };
-    const attempt: StartedAttempt = { queue, delivery, ...state, recipient, pace, priority, startedAt, span };
-    queue.attemptsInFlight.add(attempt);
-    return attempt;
+    return { attempt: queue.begin(delivery, recipient, priority, startedAt), span };
   };
 
-  const end = (attempt: StartedAttempt): void => {
-    attempt.pace.inFlight--;
-    attempt.queue.attemptsInFlight.delete(attempt);
+  const end = (attempt: InFlightAttempt): void => {
+    attempt.queue.end(attempt);
     inFlight--;
     inFlightOf[attempt.priority]--;
     if (inFlight === 0) whenIdle?.();
   };
 
-  const endedAttempt = ({ queue, recipient, startedAt }: StartedAttempt): EndedAttempt => {
+  const endedAttempt = ({ recipient, startedAt, isFormer }: InFlightAttempt): EndedAttempt => {
     const generation = recipient.endpoint_generation;
-    const isFormer = generation !== queue.generation;
     return { startedAt, endedAt: now(), generation, isFormer, random: random() };
   };
 
@@ -184,8 +172,8 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
   };
 
   /** Reports an attempt that has ended: to the log, in one line, to the counters, and to the tracer. */
-  const report = (attempt: StartedAttempt, sent: SendResult, result: AttemptResult): void => {
-    const { delivery, recipient, span } = attempt;
+  const report = ({ attempt, span }: StartedAttempt, sent: SendResult, result: AttemptResult): void => {
+    const { delivery, recipient } = attempt;
     const { class: outcome, status, error } = sent;
     const traceId = span?.sampledTraceId ?? null;
     log.info("delivery", {
@@ -203,25 +191,6 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     });
     if (span) traces?.end(span, { delivery, url: recipient.webhook_url, outcome, status, error });
     noteEnd({ delivery, result, sent, traceId });
-  };
-
-  /** Updates the pace and the state of the endpoint. If that holds it up, its deliveries leave memory. */
-  const learn = (
-    queue: EndpointQueue,
-    sent: SendResult,
-    { startedAt, endedAt, random }: EndedAttempt,
-  ): void => {
-    queue.pace.learn({
-      startedAt,
-      at: endedAt,
-      isSuccess: sent.class === "ok",
-      isThrottled: isOverloaded(sent.status),
-      retryAfterMs: sent.retryAfterMs,
-      random,
-    });
-    const notice = updateEndpoint(queue, sent, endedAt, { recorder, notices, log });
-    if (notice) counter.notice(notice);
-    if (queue.isHeldUp(endedAt)) intake.recall(queue);
   };
 
   return {

@@ -8,7 +8,7 @@ import type { MemoryCapacity } from "./capacity.ts";
 import type { EndedDelivery } from "./counts.ts";
 import type { EndpointQueue, EndpointQueues } from "./endpoint.ts";
 import type { Notices } from "./notices.ts";
-import type { Scheduler } from "./queue.ts";
+import type { Alarms, Scheduler } from "./queue.ts";
 import type { Recorder } from "./record.ts";
 import type { Sender } from "./send/send.ts";
 
@@ -53,6 +53,7 @@ export interface DispatcherContext extends Pick<DispatcherOptions, "store" | "ow
   readonly queues: EndpointQueues;
   readonly capacity: MemoryCapacity<EndpointQueue>;
   readonly scheduler: Scheduler<EndpointQueue>;
+  readonly alarms: Alarms<EndpointQueue>;
   readonly recorder: Recorder;
   readonly timers: Timers;
 }

@@ -8,7 +8,7 @@ import type { DispatcherOptions } from "./dispatcher-context.ts";
 import { type EndpointQueue, EndpointQueues } from "./endpoint.ts";
 import { createDeliveryIntake, type Reservation } from "./intake.ts";
 import { createOwnEndpoints, type EndpointRequests } from "./own-endpoints.ts";
-import { type Priority, Scheduler } from "./queue.ts";
+import { Alarms, type Priority, Scheduler } from "./queue.ts";
 import { createRecorder } from "./record.ts";
 
 export interface Dispatcher extends EndpointRequests {
@@ -19,7 +19,7 @@ export interface Dispatcher extends EndpointRequests {
   /** Continues after `isHeld` has become false. */
   resume(): void;
   /** Whether sending to an application is suspended: its endpoint is disabled, paused, or its circuit is open. */
-  isHeldUp(applicationId: string): boolean;
+  isSuspended(applicationId: string): boolean;
   readonly stats: DispatcherStats;
 }
 
@@ -31,7 +31,7 @@ export interface DispatcherStats {
   /** Results that are not on disk yet. */
   readonly unrecorded: number;
   /** Endpoints that are disabled, paused, or have an open circuit. */
-  readonly heldUp: number;
+  readonly suspended: number;
   /** Endpoint queues that are scheduled, or whose state or deliveries are being read from the store. */
   readonly waiting: number;
   readonly counts: Counts;
@@ -57,8 +57,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     options;
   const { timers = systemTimers } = options;
   const counter = new DeliveryCounter();
-  const queues = new EndpointQueues(concurrency, timers);
+  const queues = new EndpointQueues(concurrency);
   const scheduler = new Scheduler<EndpointQueue>((queue) => queue.priority, monotonic);
+  const alarms = new Alarms<EndpointQueue>((queue) => scheduler.add(queue), timers);
   const capacity = new MemoryCapacity<EndpointQueue>((queue) => scheduler.add(queue));
   const recorder = createRecorder({
     store,
@@ -68,7 +69,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     gatherMs,
     timers,
   });
-  const context = { store, ownership, queues, capacity, scheduler, recorder, log, now, timers };
+  const context = { store, ownership, queues, capacity, scheduler, alarms, recorder, log, now, timers };
   const intake = createDeliveryIntake(context);
   const endpoints = createOwnEndpoints(context, intake, options.requested);
   let clockOffset = now() - monotonic();
@@ -79,9 +80,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (Math.abs(ms) < leastClockJumpMs) return;
     log.warn("clock_jumped", { by_ms: Math.round(ms) });
     for (const queue of queues.all()) {
-      queue.shiftClock(ms);
-      const { endpoint } = queue;
-      if (endpoint?.failing_since || endpoint?.paused_until) recorder.addEndpoint(endpoint);
+      const endpoint = queue.shiftClock(ms);
+      if (endpoint) recorder.addEndpoint(endpoint);
       scheduler.add(queue);
     }
     if (ms < 0) endpoints.clockSetBack();
@@ -90,64 +90,59 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const worker = createDeliveryWorker(context, { ...options, intake, counter, checkClock });
 
   /** Marks the deliveries of attempts that may be outdated whose subscription was removed. */
-  const lookUpSubscriptions = async ({ applicationId: application_id, attemptsInFlight }: EndpointQueue) => {
-    const outdated = [...attemptsInFlight].filter((one) => one.mayBeOutdated);
+  const lookUpSubscriptions = async ({ applicationId: application_id, attempts }: EndpointQueue) => {
+    const outdated = [...attempts].filter((attempt) => attempt.isInDoubt);
     const ids = [...new Set(outdated.map(({ delivery }) => delivery.subscription_id))];
     const found = await Promise.all(ids.map((id) => store.subscriptions.find(application_id, id)));
     intake.subscriptionsRemoved({ application_id, ids: ids.filter((_, i) => found[i] === null) });
   };
 
   const lookUp = async (queue: EndpointQueue): Promise<void> => {
-    const { applicationId, changes } = queue;
-    queue.isLookingUp = true;
+    const { applicationId } = queue;
+    const begun = queue.beginLookUp();
+    if (begun === null) return;
     try {
       const application = await store.applications.find(applicationId);
       const endpoint = await store.endpoints.find(applicationId);
       await lookUpSubscriptions(queue);
       const recipient = application && receives(application) ? recipientOf(application) : null;
       // If the application has changed meanwhile, the result is outdated, and the next step looks it up again.
-      if (queue.changes === changes) queue.applyLookUp(recipient, endpoint, now());
-      if (queue.isHeldUp(now())) intake.recall(queue);
+      queue.lookedUp(begun, recipient, endpoint, now());
+      if (queue.isSuspended(now())) intake.recall(queue);
       scheduler.add(queue);
     } catch (error) {
       log.failure("look_up_failed", error, { application_id: applicationId });
-      queue.setTimer(() => scheduler.add(queue), lookUpAgainAfterMs);
+      alarms.set(queue, lookUpAgainAfterMs);
     } finally {
-      queue.isLookingUp = false;
+      queue.endLookUp();
     }
-  };
-
-  /** Sets the timer of a queue for the time at which it has something to do again. */
-  const sleep = (queue: EndpointQueue, at: number): void => {
-    const wakeAt = queue.wakeAt();
-    if (wakeAt === null) queue.setTimer(null);
-    else queue.setTimer(() => scheduler.add(queue), wakeAt - at);
   };
 
   /** Starts one delivery of a queue. Returns false when no more can start until the queue is scheduled again. */
   const step = (queue: EndpointQueue): boolean => {
-    if (queue.isLost || !ownership.holds(queue.applicationId)) return false;
+    if (!ownership.holds(queue.applicationId)) return false;
     checkClock();
     const at = now();
-    if (queue.recipient === undefined) {
-      if (!queue.isLookingUp) void lookUp(queue);
-      return false;
-    }
     if (queue.needsClaim(at)) void intake.claim(queue);
-    if (queue.isClaiming && queue.deliveries.length === 0) return false;
-    // One endpoint gets at most half of the free connections, so that slow endpoints do not take all of them.
-    const isOverShare = queue.pace.inFlight > 0 && queue.inFlight * 2 >= connections - worker.inFlight;
-    if (isOverShare || !queue.mayStart(at)) {
-      sleep(queue, at);
-      return false;
+    const state = queue.state(at);
+    switch (state) {
+      case "lost":
+      case "claiming":
+        return false;
+      case "unknown":
+        void lookUp(queue);
+        return false;
+      case "ready":
+        // One endpoint gets at most half of the free connections, so that slow endpoints do not take all of them.
+        if (queue.exceedsShare(connections - worker.inFlight)) break;
+        void worker.deliver(queue, at);
+        return queue.hasMore;
     }
-    if (queue.deliveries.length === 0) {
-      sleep(queue, at);
-      queues.trim(queue);
-      return false;
-    }
-    void worker.deliver(queue, at);
-    return queue.hasMore;
+    const wakeAt = queue.wakeAt();
+    if (wakeAt === null) alarms.clear(queue);
+    else alarms.set(queue, wakeAt - at);
+    if (state === "idle") queues.trim(queue);
+    return false;
   };
 
   const mayRun = (priority: Priority): boolean =>
@@ -162,7 +157,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await ownership.join(endpoints);
       scheduler.start({ step, mayRun, signal });
       await aborted(signal);
-      for (const queue of queues.all()) queue.setTimer(null);
+      alarms.clearAll();
       const left = ownership.leave();
       await worker.idle();
       recorder.giveUp();
@@ -173,18 +168,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     ...endpoints.requests,
     reserve: intake.reserve,
     resume: () => scheduler.resume(),
-    isHeldUp: (applicationId) => queues.find(applicationId)?.isHeldUp(now()) ?? false,
+    isSuspended: (applicationId) => queues.find(applicationId)?.isSuspended(now()) ?? false,
     get stats() {
       const at = now();
       const all = [...queues.all()];
-      const heldUp = all.filter((queue) => queue.isHeldUp(at)).length;
-      const isWaiting = (queue: EndpointQueue) =>
-        scheduler.isPending(queue) || queue.isLookingUp || queue.isClaiming;
-      const waiting = all.filter(isWaiting).length;
+      const suspended = all.filter((queue) => queue.isSuspended(at)).length;
+      const waiting = all.filter((queue) => scheduler.isPending(queue) || queue.isReading).length;
       const { inFlight } = worker;
       const { queued } = capacity;
       const { counts } = counter;
-      return { inFlight, queued, unrecorded: recorder.unrecorded, heldUp, waiting, counts };
+      return { inFlight, queued, unrecorded: recorder.unrecorded, suspended, waiting, counts };
     },
   };
 }

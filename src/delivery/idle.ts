@@ -39,7 +39,7 @@ export async function idleEngine(location: DataLocation): Promise<Engine> {
       inFlight: 0,
       queued: 0,
       unrecorded: 0,
-      heldUp: 0,
+      suspended: 0,
       isHeld: false,
       waiting: 0,
       counts: new DeliveryCounter().counts,

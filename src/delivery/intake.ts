@@ -1,9 +1,8 @@
-import { usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery, ReserveSlot } from "../domain/deliveries.ts";
 import type { RemovedSubscriptions } from "../domain/subscriptions.ts";
 import { second } from "../domain/time.ts";
 import type { DispatcherContext } from "./dispatcher-context.ts";
-import { type EndpointQueue, isBulk, outdate } from "./endpoint.ts";
+import { type EndpointQueue, isBulk, withoutSubscription } from "./endpoint.ts";
 import { returnedResult } from "./judge.ts";
 
 /** Memory that is reserved for the deliveries of events while they are being published. */
@@ -55,22 +54,15 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
   };
 
   const writeBack = async (queue: EndpointQueue, delivery: DueDelivery, at: number): Promise<void> => {
-    const isFirst = delivery.attempts === 0;
-    queue.unrecorded++;
-    if (isFirst) queue.returning++;
     // Releasing a claim would not do: a delivery that came from publishing was never claimed, and has no due time.
     await recorder.add(returnedResult(delivery, at, queue.generation ?? 0));
-    queue.unrecorded--;
-    if (isFirst) {
-      queue.returning--;
-      queue.addBacklog(0);
-    } else queue.scheduleRetry(at);
+    queue.returned(delivery, at);
     scheduler.add(queue);
   };
 
   const recall = (queue: EndpointQueue): void => {
     for (const { recalled } of incoming) recalled.add(queue);
-    const deliveries = queue.deliveries.clear();
+    const deliveries = queue.recall();
     capacity.free(deliveries);
     const at = now();
     for (const delivery of deliveries) void writeBack(queue, delivery, at);
@@ -87,17 +79,16 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       }
       const queue = queues.of(delivery.application_id);
       const isRemoved = batch.removedSubscriptions.has(delivery.subscription_id);
-      queue.deliveries.push(isRemoved ? withoutSubscription(delivery) : delivery, isOfBulk);
+      queue.add(isRemoved ? withoutSubscription(delivery) : delivery, isOfBulk);
       changed.add(queue);
     }
     for (const queue of changed) {
-      // Before the application is looked up again: deliveries without a recipient are not held up, but canceled.
-      const isHeldUp = queue.isHeldUp(now());
-      // The store makes no deliveries for an application without a webhook. So another process has changed it, and the
-      // notification has not arrived yet.
-      const { recipient } = queue;
-      if (recipient === null || (recipient && usesOnlyStream(recipient))) queue.invalidate();
-      if (batch.recalled.has(queue) || isHeldUp) recall(queue);
+      // Before the application is looked up again: deliveries without a recipient are not kept back, but canceled.
+      const isSuspended = queue.isSuspended(now());
+      // The store makes no deliveries for an application without a webhook. If it is known to have none, another process
+      // has changed it, and the notification has not arrived yet.
+      queue.receivesWebhooks();
+      if (batch.recalled.has(queue) || isSuspended) recall(queue);
       scheduler.add(queue);
     }
   };
@@ -125,7 +116,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
           }
           const queue = queues.of(applicationId);
           published++;
-          const queued = queue.deliveries.length + queue.reserved;
+          const { queued } = queue;
           const isTaken =
             scheduler.isRunning &&
             !isBehind &&
@@ -134,7 +125,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
             queued < maxQueuedPerEndpoint &&
             capacity.reserve(queued < smallQueue && !isBulk(published));
           if (isTaken) {
-            queue.reserved++;
+            queue.reserve();
             reserved.push(queue);
           } else {
             queue.noteLeftInStore(published);
@@ -144,7 +135,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
         },
         end(taken) {
           capacity.use(reserved.length, taken.length);
-          for (const queue of reserved) queue.reserved--;
+          for (const queue of reserved) queue.endReservation();
           enqueue(batch, taken, isBulk(published));
           // Noted again, because a claim in progress has reset the note, and may have read the store before the commit.
           for (const queue of leftInStore) {
@@ -157,24 +148,19 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       };
     },
     async claim(queue) {
-      const { applicationId, claimSize } = queue;
-      const asNew = queue.hasBacklog ? queue.claimsAsNew : 0;
+      const { applicationId, claimSize, claimsAsNew: asNew } = queue;
       if (!capacity.canClaim(queue, asNew > 0)) return;
       const batch = beginBatch();
       let due: readonly DueDelivery[] = [];
-      queue.isClaiming = true;
+      queue.beginClaim();
       try {
-        // Reset before the claim, so that notes made while it is in progress are kept.
-        queue.hasBacklog = false;
-        queue.retryAt = null;
         const claimed = await store.deliveries.claim(applicationId, now(), claimSize);
-        if (claimed.hasBacklog) queue.addBacklog(Math.max(0, asNew - 1));
-        if (claimed.retryAt !== null) queue.scheduleRetry(claimed.retryAt);
+        queue.claimed(asNew, claimed);
         if (scheduler.isRunning) due = claimed.due;
         else await store.deliveries.release(claimed.due.map(({ seq }) => seq));
       } catch (error) {
         log.failure("claim_failed", error, { application_id: applicationId });
-        queue.addBacklog(Math.max(0, asNew - 1));
+        queue.claimed(asNew, null);
         await timers.pause(claimAgainAfterMs);
       } finally {
         incoming.delete(batch);
@@ -182,25 +168,14 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       }
       // Deliveries claimed from a backlog are not new: until they have started, the queue has the priority of a bulk.
       enqueue(batch, due, asNew === 0);
-      queue.isClaiming = false;
+      queue.endClaim();
       scheduler.add(queue);
     },
     subscriptionsRemoved({ application_id, ids }) {
       if (ids.length === 0) return;
       for (const { removedSubscriptions } of incoming) for (const id of ids) removedSubscriptions.add(id);
-      const queue = queues.find(application_id);
-      if (!queue) return;
-      const removed = new Set(ids);
-      if (queue.deliveries.length > 0)
-        queue.deliveries.change((one) => (removed.has(one.subscription_id) ? withoutSubscription(one) : one));
-      for (const one of queue.attemptsInFlight) {
-        if (!removed.has(one.delivery.subscription_id)) continue;
-        one.delivery = withoutSubscription(one.delivery);
-        outdate(one);
-      }
+      queues.find(application_id)?.unsubscribe(new Set(ids));
     },
     recall,
   };
 }
-
-const withoutSubscription = (delivery: DueDelivery): DueDelivery => ({ ...delivery, isSubscribed: false });

@@ -44,7 +44,7 @@ export function createOwnEndpoints(
   intake: DeliveryIntake,
   requested: () => void,
 ): OwnEndpoints {
-  const { store, ownership, queues, capacity, scheduler, recorder, log, now, timers } = context;
+  const { store, ownership, queues, capacity, scheduler, alarms, recorder, log, now, timers } = context;
   let scansLeft = 0;
 
   /** Schedules the queues of applications that have pending deliveries in the store. */
@@ -52,8 +52,7 @@ export function createOwnEndpoints(
     for (const { application_id, due_at } of await store.deliveries.pending()) {
       if (!isWanted(application_id) || !ownership.holds(application_id)) continue;
       const queue = queues.of(application_id);
-      if (due_at === 0 && !queue.hasBacklog) queue.addBacklog(0);
-      queue.scheduleRetry(due_at);
+      queue.noteFound(due_at);
       scheduler.add(queue);
     }
   };
@@ -83,15 +82,15 @@ export function createOwnEndpoints(
   };
 
   const sendNow = (applicationId: string): void => {
-    queues.of(applicationId).resume(now());
-    wake(applicationId);
+    const queue = queues.of(applicationId);
+    queue.sendNow(now());
+    scheduler.add(queue);
   };
 
   const changed = (applicationId: string, application: Application | null): void => {
     const queue = queues.find(applicationId);
     if (!queue) return;
-    queue.applicationChanged();
-    if (application && queue.beginGeneration(application.endpoint_generation, now())) {
+    if (queue.applicationChanged(application?.endpoint_generation ?? null, now())) {
       log.info("endpoint.enabled", { application_id: applicationId });
     }
     // Its pending deliveries have ended in the store, so the copies in memory are outdated, even if the application is
@@ -104,7 +103,7 @@ export function createOwnEndpoints(
   const changedElsewhere = (applicationId: string): void => {
     const queue = queues.find(applicationId);
     if (queue) {
-      queue.applicationChanged();
+      queue.applicationChanged(null, now());
       intake.recall(queue);
     }
     wake(applicationId);
@@ -112,9 +111,8 @@ export function createOwnEndpoints(
 
   /** Removes the queue of an endpoint that another process owns now. */
   const forget = (queue: EndpointQueue): void => {
-    queue.isLost = true;
-    queue.setTimer(null);
-    const deliveries = queue.deliveries.clear();
+    const deliveries = queue.lose();
+    alarms.clear(queue);
     capacity.free(deliveries);
     void store.deliveries.release(deliveries.map(({ seq }) => seq));
     queues.remove(queue);
@@ -128,10 +126,7 @@ export function createOwnEndpoints(
 
   const enabled = (applicationId: string, generation: number): void => {
     const queue = queues.of(applicationId);
-    queue.invalidate();
-    queue.beginGeneration(generation, now());
-    // `beginGeneration` does this only for a queue that already had a generation.
-    queue.scheduleRetry(now());
+    queue.enabled(generation, now());
     log.info("endpoint.enabled", { application_id: applicationId });
     scheduler.add(queue);
   };
@@ -167,9 +162,7 @@ export function createOwnEndpoints(
       queues.whileIncomplete(async () => {
         for (const endpoint of await store.endpoints.failing()) {
           if (!isGained(endpoint.application_id) || !ownership.holds(endpoint.application_id)) continue;
-          const queue = queues.of(endpoint.application_id);
-          queue.beginGeneration(endpoint.generation, now());
-          queue.restore(endpoint, now());
+          queues.of(endpoint.application_id).restore(endpoint, now());
         }
         await makeFarRetriesDue();
         await scan(isGained);

@@ -1,3 +1,40 @@
+import { hour } from "../domain/time.ts";
+import type { Timers } from "../runtime/timers.ts";
+
+/** The longest timer: a longer one would overflow. Waking up early does no harm. */
+const maxTimerMs = hour;
+
+/** At most one timer for each queue, which wakes it. */
+export class Alarms<T> {
+  /** Cancels the timer of a queue. */
+  readonly #cancels = new Map<T, () => void>();
+
+  constructor(
+    readonly wake: (queue: T) => void,
+    readonly timers: Timers,
+  ) {}
+
+  /** Wakes a queue after `inMs`, in place of an earlier alarm. Sets none for a time that has passed. */
+  set(queue: T, inMs: number): void {
+    this.clear(queue);
+    if (inMs <= 0) return;
+    const ring = (): void => {
+      this.#cancels.delete(queue);
+      this.wake(queue);
+    };
+    this.#cancels.set(queue, this.timers.after(Math.min(inMs, maxTimerMs), ring));
+  }
+
+  clear(queue: T): void {
+    this.#cancels.get(queue)?.();
+    this.#cancels.delete(queue);
+  }
+
+  clearAll(): void {
+    for (const queue of this.#cancels.keys()) this.clear(queue);
+  }
+}
+
 /** The longest time for which the event loop is blocked at once. */
 const sliceMs = 1;
 

@@ -1,14 +1,13 @@
 import type { AttemptResult } from "../domain/deliveries.ts";
-import { afterAttempt, type Endpoint } from "../domain/endpoints.ts";
+import type { Endpoint } from "../domain/endpoints.ts";
 import { DomainError } from "../domain/errors.ts";
-import type { EndpointNotice, NewNotice } from "../domain/notices.ts";
+import type { NewNotice } from "../domain/notices.ts";
 import type { Store } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../runtime/log.ts";
 import { systemTimers, type Timers } from "../runtime/timers.ts";
-import type { EndpointQueue } from "./endpoint.ts";
+import type { EndpointQueue, Learned } from "./endpoint.ts";
 import type { Notices } from "./notices.ts";
-import { gone, type OutcomeClass } from "./retry.ts";
 import type { SendResult } from "./send/send.ts";
 
 /**
@@ -225,11 +224,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
   };
 }
 
-/** `last_success_at` of an endpoint is written at most this often. */
-const successEveryMs = 5 * second;
-
-/** Failures on this side of the connection. They must not disable an endpoint. */
-const ours: ReadonlySet<OutcomeClass> = new Set(["proxy", "internal", "canceled"]);
+interface EndpointReport {
+  readonly queue: EndpointQueue;
+  readonly learned: Learned;
+  readonly sent: Pick<SendResult, "status" | "error">;
+  readonly at: number;
+}
 
 interface Reporting {
   readonly recorder: Pick<Recorder, "addEndpoint">;
@@ -237,36 +237,18 @@ interface Reporting {
   readonly log: Log;
 }
 
-/**
- * Updates and records the state of a queue's endpoint after an attempt that ended at `at`. If the endpoint begins to
- * fail, is disabled or has recovered, records, logs and returns the notice of that; else returns null.
- */
-export function updateEndpoint(
-  queue: EndpointQueue,
-  sent: SendResult,
-  at: number,
+/** Records what an attempt that ended at `at` has changed about its endpoint, and logs the notice of that. */
+export function recordEndpoint(
+  { queue, learned: { endpoint, notice }, sent: { status, error }, at }: EndpointReport,
   { recorder, notices, log }: Reporting,
-): EndpointNotice | null {
-  if (ours.has(sent.class)) return null;
-  const before = queue.endpointState;
-  const { status, error, class: outcome } = sent;
-  const pausedUntil = queue.pace.pausedUntil > at ? queue.pace.pausedUntil : null;
-  const isSuccess = outcome === "ok";
-  const attempt = { at, isSuccess, isGone: status === gone, status, error, outcome, pausedUntil };
-  const { endpoint, notice } = afterAttempt(before, attempt);
-  queue.endpoint = endpoint;
-  const made = notice && queue.recipient ? notices.ofEndpoint(notice, endpoint, queue.recipient, at) : null;
-  if (made || isWorthKeeping(before, endpoint)) recorder.addEndpoint(endpoint, made);
-  else queue.endpoint = { ...endpoint, last_success_at: before.last_success_at };
-  if (!notice) return null;
+): void {
+  if (endpoint === null) return;
+  const { recipient } = queue;
+  recorder.addEndpoint(
+    endpoint,
+    notice && recipient ? notices.ofEndpoint(notice, endpoint, recipient, at) : null,
+  );
+  if (!notice) return;
   const { application_id, failing_since, failures, disabled_reason } = endpoint;
   log.warn(notice, { application_id, failing_since, failures, disabled_reason, status, error });
-  return notice;
-}
-
-/** Whether to write the new state. Successes of a healthy endpoint are written at intervals. */
-function isWorthKeeping(before: Endpoint, after: Endpoint): boolean {
-  if (after.failing_since !== null || before.failing_since !== null) return true;
-  // Absolute, because the clock may have been set back.
-  return Math.abs((after.last_success_at ?? 0) - (before.last_success_at ?? 0)) >= successEveryMs;
 }

@@ -9,7 +9,7 @@ const stuckAfterMs = 10 * minute;
 
 interface StuckWatchOptions {
   readonly store: Pick<Store, "deliveries">;
-  readonly dispatcher: Pick<Dispatcher, "stats" | "isHeldUp">;
+  readonly dispatcher: Pick<Dispatcher, "stats" | "isSuspended">;
   readonly ownership: Pick<Ownership, "holds">;
   readonly now: () => number;
   /** Whether sending is suspended. */
@@ -32,7 +32,7 @@ export function stuckWatch(options: StuckWatchOptions): () => Promise<void> {
     const pending = await store.deliveries.pending();
     return pending.filter(
       ({ application_id, due_at }) =>
-        due_at <= since && ownership.holds(application_id) && !dispatcher.isHeldUp(application_id),
+        due_at <= since && ownership.holds(application_id) && !dispatcher.isSuspended(application_id),
     ).length;
   };
 

@@ -32,7 +32,7 @@ test("an endpoint that was disabled while an attempt succeeded is still disabled
   // It stays in the store, where it can expire: in memory it would hold a slot until the endpoint is enabled.
   await next.publish("kept");
   await next.settled();
-  expect(next.dispatcher.stats).toMatchObject({ queued: 0, heldUp: 1 });
+  expect(next.dispatcher.stats).toMatchObject({ queued: 0, suspended: 1 });
   expect(await store.deliveries.pending()).toEqual([{ application_id: application, due_at: 0 }]);
   next.receiver.answersAll = true;
   await next.dispatcher.enable(application);
@@ -50,7 +50,7 @@ test("deliveries in memory return to the store when a look-up finds that their e
   await publish("kept");
   await settled();
   expect(sent).toEqual([]);
-  expect(dispatcher.stats).toMatchObject({ queued: 0, heldUp: 1 });
+  expect(dispatcher.stats).toMatchObject({ queued: 0, suspended: 1 });
   expect(await store.deliveries.pending()).toEqual([{ application_id: application, due_at: 0 }]);
   await stop();
 });
@@ -62,7 +62,7 @@ test("a pause by Retry-After holds in the next process, which sends one delivery
   await one.publish("refused");
   await until(() => one.sent.length === 1);
   one.sent[0]?.answer(asked);
-  await until(() => one.dispatcher.stats.heldUp === 1);
+  await until(() => one.dispatcher.stats.suspended === 1);
   for (let i = 1; i <= 6; i++) await one.publish(`kept ${i}`);
   await one.settled();
   await one.stop();
@@ -73,14 +73,14 @@ test("a pause by Retry-After holds in the next process, which sends one delivery
   early.dispatcher.wake(application);
   await early.settled();
   expect(early.sent).toEqual([]);
-  expect(early.dispatcher.stats).toMatchObject({ queued: 0, heldUp: 1 });
+  expect(early.dispatcher.stats).toMatchObject({ queued: 0, suspended: 1 });
   await early.stop();
 
   const next = dispatching(store, { at: storedAt + hour });
   await until(() => next.sent.length === 1);
   await someTurns();
   next.sent[0]?.answer(asked);
-  await until(() => next.dispatcher.stats.heldUp === 1);
+  await until(() => next.dispatcher.stats.suspended === 1);
   await next.settled();
   expect(next.sent).toHaveLength(1);
   await next.stop();
@@ -92,7 +92,7 @@ test("a manual retry is sent during a pause by Retry-After, also before the stor
   await one.publish("refused");
   await until(() => one.sent.length === 1);
   one.sent[0]?.answer({ ...gone, status: 429, retryAfterMs: hour });
-  await until(() => one.dispatcher.stats.heldUp === 1);
+  await until(() => one.dispatcher.stats.suspended === 1);
   await one.publish("kept");
   await one.settled();
   await one.stop();

@@ -183,8 +183,8 @@ describe("stuck deliveries", () => {
       ownership: { holds: () => true },
       store: { deliveries: { pending: async () => due } as never },
       dispatcher: {
-        stats: { inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, waiting: 0, counts },
-        isHeldUp: (id) => held.has(id),
+        stats: { inFlight: 0, queued: 0, unrecorded: 0, suspended: 0, waiting: 0, counts },
+        isSuspended: (id) => held.has(id),
       },
       now: () => at,
       isHeld: () => false,

@@ -88,14 +88,14 @@ function spanMetrics(...threads: readonly SpanCounts[]): AnyMetric[] {
 /** Metrics of the engine. */
 function deliveryMetrics(
   { facts }: AdminDeps,
-  { inFlight, queued, unrecorded, heldUp, isHeld, counts, eventLoopDelay }: EngineStats,
+  { inFlight, queued, unrecorded, suspended, isHeld, counts, eventLoopDelay }: EngineStats,
 ): AnyMetric[] {
   const { attempts, finished, notices, failures, attemptSeconds, arrivalSeconds } = counts;
   return [
     ...gauge("onair_attempts_in_flight", "Attempts in progress.", inFlight),
     ...gauge("onair_deliveries_queued", "Deliveries queued in memory.", queued),
     ...gauge("onair_results_unrecorded", "Results of attempts that are not stored yet.", unrecorded),
-    ...gauge("onair_endpoints_held_up", "Endpoints that are paused or disabled.", heldUp),
+    ...gauge("onair_endpoints_held_up", "Endpoints that are paused or disabled.", suspended),
     ...gauge("onair_deliveries_held", "Whether deliveries are held.", isHeld ? 1 : 0),
     counters("onair_attempts", "Delivery attempts.", "outcome", attempts),
     counters("onair_deliveries_finished", "Deliveries that reached a final status.", "status", finished),

@@ -85,8 +85,8 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
     for (const queue of changed) {
       // Before the application is looked up again: deliveries without a recipient are not kept back, but canceled.
       const isSuspended = queue.isSuspended(now());
-      // The store makes no deliveries for an application without a webhook. If it is known to have none, another process
-      // has changed it, and the notification has not arrived yet.
+      // The store makes no deliveries for an application without a webhook. If the queue knows of none, another process
+      // has changed the application, and the notification has not arrived yet.
       queue.receivesWebhooks();
       if (batch.recalled.has(queue) || isSuspended) recall(queue);
       scheduler.add(queue);

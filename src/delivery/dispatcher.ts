@@ -21,6 +21,8 @@ export interface Dispatcher extends EndpointRequests {
   /** Whether sending to an application is suspended: its endpoint is disabled, paused, or its circuit is open. */
   isSuspended(applicationId: string): boolean;
   readonly stats: DispatcherStats;
+  /** For how long the results that are being recorded have been tried; 0 for none. */
+  readonly recordingMs: number;
 }
 
 /** The current load of the dispatcher, and its counters since the start. */
@@ -68,6 +70,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     noticed,
     gatherMs,
     timers,
+    monotonic,
   });
   const context = { store, ownership, queues, capacity, scheduler, alarms, recorder, log, now, timers };
   const intake = createDeliveryIntake(context);
@@ -169,6 +172,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     reserve: intake.reserve,
     resume: () => scheduler.resume(),
     isSuspended: (applicationId) => queues.find(applicationId)?.isSuspended(now()) ?? false,
+    get recordingMs() {
+      return recorder.writingMs;
+    },
     get stats() {
       const at = now();
       const all = [...queues.all()];

@@ -4,6 +4,8 @@ import { DomainError } from "../domain/errors.ts";
 import type { NewNotice } from "../domain/notices.ts";
 import type { Store } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
+import { inTime } from "../runtime/event-loop.ts";
+import { InProgress } from "../runtime/in-progress.ts";
 import { errorFields, type Log } from "../runtime/log.ts";
 import { systemTimers, type Timers } from "../runtime/timers.ts";
 import type { EndpointQueue, Learned } from "./endpoint.ts";
@@ -22,6 +24,8 @@ const retryAfterMs = second;
 export interface Recorder {
   /** The number of results that are not on disk yet. */
   readonly unrecorded: number;
+  /** For how long the batch that is being written has been tried; 0 for none. */
+  readonly writingMs: number;
   /**
    * Adds a result to the next batch, which is written sooner if the result is awaited. Resolves when it is on disk, or
    * when writing it has failed after `giveUp`. Never rejects.
@@ -49,6 +53,8 @@ interface RecorderOptions {
   /** How long all results are gathered; by default `usualGatherMs`. */
   readonly gatherMs?: number | undefined;
   readonly timers?: Timers | undefined;
+  /** A clock that is never set; by default the system's. */
+  readonly monotonic?: (() => number) | undefined;
 }
 
 /** Results, and the states of endpoints with the notices about them, that are stored in one transaction. */
@@ -82,6 +88,20 @@ function divided({ results, states, notices }: RecordPart): [RecordPart, RecordP
   return [withNotices(states.slice(0, half)), withNotices(states.slice(half))];
 }
 
+/** A write that takes longer is tried again. Recording a result twice changes nothing. */
+const longestWriteMs = 20 * second;
+
+/** Stores a part. Rejects with `unavailable` when the storage does not answer in time. */
+async function recordInTime(
+  store: RecorderOptions["store"],
+  { results, states, notices }: RecordPart,
+  timers: Timers,
+): Promise<void> {
+  const recorded = store.deliveries.record(results, states, notices).then(() => true);
+  if (await inTime(recorded, longestWriteMs, timers)) return;
+  throw new DomainError("unavailable", "Results were not recorded in time");
+}
+
 /** The end of a delivery whose result cannot be stored as it is. */
 function endedUnrecorded(result: AttemptResult): AttemptResult {
   return { ...result, attempt: null, status: "failed", next_attempt_at: null, resume_at: null };
@@ -92,7 +112,7 @@ function endedUnrecorded(result: AttemptResult): AttemptResult {
  * that the storage refuses does not hold up the others: its delivery ends as `failed`, and the log has the reason.
  */
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { store, log, progressed, noticed, gatherMs, timers = systemTimers } = options;
+  const { store, log, progressed, noticed, gatherMs, monotonic, timers = systemTimers } = options;
   let results: AttemptResult[] = [];
   /** The promise that all results of the batch share. */
   let recorded = Promise.withResolvers<void>();
@@ -103,6 +123,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let isUrgent = false;
   let writing: Promise<void> | null = null;
   let inWriting = 0;
+  const inProgress = new InProgress(monotonic);
   let isGivenUp = false;
 
   /**
@@ -113,7 +134,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const storePart = async (part: RecordPart, isWhole = true): Promise<AttemptResult[]> => {
     for (;;) {
       try {
-        await store.deliveries.record(part.results, part.states, part.notices);
+        await recordInTime(store, part, timers);
         if (part.notices.length > 0)
           noticed(part.notices.flatMap(({ application_id }) => application_id ?? []));
         return [];
@@ -140,7 +161,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
     const ended = endedUnrecorded(result);
     try {
-      await store.deliveries.record([ended], [], []);
+      await recordInTime(store, { results: [ended], states: [], notices: [] }, timers);
       const fields = { seq: result.seq, status: ended.status, ...errorFields(error) };
       log.repeated("error", "result_refused", String(result.seq), fields);
       return [];
@@ -175,7 +196,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     cancelTimer = null;
     isUrgent = false;
     if (writing || (results.length === 0 && endpoints.size === 0)) return;
-    writing = write().finally(() => {
+    writing = inProgress.add(write()).finally(() => {
       writing = null;
       if (results.length > 0 || endpoints.size > 0) schedule(true);
     });
@@ -197,6 +218,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     get unrecorded() {
       return results.length + inWriting;
+    },
+    get writingMs() {
+      return inProgress.oldestMs;
     },
     add(result, isAwaited = false) {
       const { promise } = recorded;

@@ -3,7 +3,7 @@ import { type EventSink, noReceiver } from "../domain/deliveries.ts";
 import { ownerGone } from "../domain/errors.ts";
 import type { ServerNotice, ServerNoticeData } from "../domain/notices.ts";
 import { StatisticCounter } from "../domain/statistics.ts";
-import { heldSetting, type OnFault, type Store } from "../domain/store.ts";
+import { heldSetting, type OnFault, type Store, stalledAfterMs } from "../domain/store.ts";
 import { isoTime, minute, second } from "../domain/time.ts";
 import { watchEventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
@@ -240,7 +240,10 @@ async function engineOn(
       eventLoopDelay: eventLoop.delay,
       spans: tracing?.counts() ?? noSpans,
     }),
-    checkStorage: check,
+    async checkStorage(isTroubled) {
+      const fault = await check(isTroubled);
+      return fault ?? (dispatcher.recordingMs > stalledAfterMs ? "stalled" : null);
+    },
     async stop(graceMs) {
       stopping.abort();
       eventLoop.stop();

@@ -12,6 +12,7 @@ import type { ReplayStore } from "./replays.ts";
 import type { OrderStore } from "./replicas.ts";
 import type { StatisticStore } from "./statistics.ts";
 import type { SubscriptionStore } from "./subscriptions.ts";
+import { second } from "./time.ts";
 import type { ConsentStore, LoginRequestStore, TokenStore } from "./tokens.ts";
 import type { UserStore } from "./users.ts";
 
@@ -71,9 +72,13 @@ export class StoreError extends Error {
 
 /**
  * Why the database of a running server cannot be used: its disk is full or fails, its data is damaged, its file was
- * replaced or removed, another process has taken its directory, or its server cannot be reached.
+ * replaced or removed, another process has taken its directory, its server cannot be reached, or a read or write of it
+ * does not end.
  */
-export type StorageFault = "full" | "failing" | "damaged" | "replaced" | "taken" | "unreachable";
+export type StorageFault = "full" | "failing" | "damaged" | "replaced" | "taken" | "unreachable" | "stalled";
+
+/** A read or write of the storage that is in progress for longer than this has stalled. */
+export const stalledAfterMs = 30 * second;
 
 /** Called for each read or write that fails because of the storage. */
 export type OnFault = (fault: StorageFault) => void;

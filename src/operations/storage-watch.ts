@@ -1,5 +1,5 @@
 import type { ServerNoticeData } from "../domain/notices.ts";
-import type { CheckStorage, StorageFault } from "../domain/store.ts";
+import { type CheckStorage, type StorageFault, stalledAfterMs } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
 import { inTime } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
@@ -15,6 +15,7 @@ const messages: Readonly<Record<StorageFault, string>> = {
   failing: "The disk of the database fails",
   damaged: "The database is damaged: stop the server and restore a backup",
   unreachable: "The database cannot be reached, or does not accept writes",
+  stalled: `A read or write of the database has not ended for ${stalledAfterMs / second} seconds`,
   taken: "Another process has taken the data directory: this server stops",
   replaced: "A file of the database was removed or replaced while the server was running: restart the server",
 };
@@ -28,6 +29,8 @@ const advice: Readonly<Record<StorageFault, string>> = {
   taken:
     "Find out which process it is (onair.pid), and run one server on a directory. Keep onair.lock, and use a volume whose locks reach every host.",
   unreachable: "Check that the database is running and reachable over the network.",
+  stalled:
+    "Look for a disk that does not answer, or in PostgreSQL for transactions that hold locks (pg_stat_activity, pg_locks), and end them.",
 };
 
 /** Announces a notice to the operator. */
@@ -45,6 +48,7 @@ export class StorageWatch {
   #check: CheckStorage | null = null;
   #announce: Announce = () => {};
   #checking: Promise<void> | null = null;
+  #checkBeganAt = Number.NEGATIVE_INFINITY;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
   readonly #log: Log;
@@ -94,10 +98,12 @@ export class StorageWatch {
   async look(): Promise<void> {
     const check = this.#check;
     if (check === null || this.#now() - this.#checkedAt < checkAgainMs) return;
+    if (this.#checking === null) this.#checkBeganAt = this.#now();
     this.#checking ??= this.#lookBy(check).finally(() => {
       this.#checking = null;
     });
     await inTime(this.#checking, checkAtMostMs);
+    if (this.#checking !== null && this.#now() - this.#checkBeganAt > stalledAfterMs) this.note("stalled");
   }
 
   async #lookBy(check: CheckStorage): Promise<void> {

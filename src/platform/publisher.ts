@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { EventSink, NewEvent, PublishedEvent, TraceContext } from "../domain/deliveries.ts";
-import { invalidFields } from "../domain/errors.ts";
+import { DomainError, invalidFields } from "../domain/errors.ts";
 import { type Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import { type EventType, versionRange } from "../domain/events/event-type.ts";
 import { newId } from "../domain/ids.ts";
@@ -8,6 +8,8 @@ import { isoTime, second } from "../domain/time.ts";
 import { canonicalJson } from "../domain/validation/canonical-json.ts";
 import { about, Id } from "../domain/validation/fields.ts";
 import { problems } from "../domain/validation/problems.ts";
+import { inTime } from "../runtime/event-loop.ts";
+import { InProgress } from "../runtime/in-progress.ts";
 import type { PublishTraces } from "../runtime/tracing/publishing.ts";
 
 /** An event as the platform publishes it. */
@@ -29,7 +31,8 @@ export type EventInput = Static<typeof EventInput>;
 export interface Publisher {
   /**
    * Stores an event and its deliveries, which are then sent. A repeated `id` returns the same result and sends nothing.
-   * Throws `invalid_parameter` with all wrong fields, or `conflict` for the id of another event.
+   * Throws `invalid_parameter` with all wrong fields, `conflict` for the id of another event, or `unavailable` when it
+   * is not stored in time: it may be stored later.
    * @param parent the span in which it is published
    */
   publish(input: unknown, parent?: TraceContext | null): Promise<PublishedEvent>;
@@ -39,6 +42,8 @@ export interface Publisher {
    * Publishes all of these events or none. If the store refuses one, throws `BatchRefused` with the reason for each.
    */
   publishAll(events: readonly NewEvent[], parent?: TraceContext | null): Promise<readonly PublishedEvent[]>;
+  /** For how long the oldest publish has been in progress, also one whose caller was refused; 0 for none. */
+  readonly oldestMs: number;
   /** The number of events acknowledged since the start, by the name of their type. */
   readonly acknowledged: ReadonlyMap<string, number>;
 }
@@ -50,6 +55,21 @@ interface PublisherOptions {
   readonly timeToLive?: Readonly<Record<string, number>>;
   /** null while tracing is off. */
   readonly traces?: PublishTraces | null;
+}
+
+/** The caller of a publish gets 503 after this, whatever the storage does. */
+const longestPublishMs = 20 * second;
+
+/** Resolves as `work`, or rejects with `unavailable` when it is late. */
+async function stored<T>(work: Promise<T>): Promise<T> {
+  const done = await inTime(
+    work.then((value) => ({ value })),
+    longestPublishMs,
+  );
+  if (done) return done.value;
+  const message =
+    "The event was not stored in time. Publish it again with the same id: it may be stored already.";
+  throw new DomainError("unavailable", message, { retryAfterSeconds: 5, isLogged: true });
 }
 
 /**
@@ -81,20 +101,24 @@ export function createPublisher(
       expires_at: timeToLiveMs === null ? null : publishedAt + timeToLiveMs,
     };
   };
+  const inProgress = new InProgress();
   const acknowledged = new Map<string, number>();
   const count = ({ name }: NewEvent) => acknowledged.set(name, (acknowledged.get(name) ?? 0) + 1);
   return {
     acknowledged,
+    get oldestMs() {
+      return inProgress.oldestMs;
+    },
     async publish(input, parent = null) {
       const event = newEvent(input);
-      const publish = (traced: NewEvent) => sink.publish(traced);
+      const publish = (traced: NewEvent) => stored(inProgress.add(sink.publish(traced)));
       const published = await (traces ? traces.one(event, parent, publish) : publish(event));
       count(event);
       return published;
     },
     read: newEvent,
     async publishAll(events, parent = null) {
-      const publish = (traced: readonly NewEvent[]) => sink.publishAll(traced);
+      const publish = (traced: readonly NewEvent[]) => stored(inProgress.add(sink.publishAll(traced)));
       const published = await (traces ? traces.all(events, parent, publish) : publish(events));
       events.forEach(count);
       return published;

@@ -1,5 +1,6 @@
 import { type Histogram, newHistogram, observe } from "../domain/statistics.ts";
 import { second } from "../domain/time.ts";
+import { systemTimers, type Timers } from "./timers.ts";
 
 /** About the time of ten requests that are answered from memory. */
 const sliceMs = 0.2;
@@ -50,13 +51,17 @@ export function endOfTick(): Promise<void> {
 }
 
 /** Resolves to the value of a promise, or to null after `ms`. */
-export async function inTime<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
+export async function inTime<Value>(
+  promise: Promise<Value>,
+  ms: number,
+  timers: Timers = systemTimers,
+): Promise<Value | null> {
   const late = Promise.withResolvers<null>();
-  const timer = setTimeout(() => late.resolve(null), ms);
+  const cancel = timers.after(ms, () => late.resolve(null));
   try {
     return await Promise.race([promise, late.promise]);
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }
 

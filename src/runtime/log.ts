@@ -30,6 +30,7 @@ export const errorEvents = [
   "storage_failing",
   "storage_full",
   "storage_replaced",
+  "storage_stalled",
   "storage_taken",
   "storage_unreachable",
   "stream_failed",

@@ -1,5 +1,5 @@
 import type { Engine } from "../delivery/engine.ts";
-import type { Store } from "../domain/store.ts";
+import { type CheckStorage, type Store, stalledAfterMs } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
 import type { BackupKeeper } from "../operations/backups/open-backups.ts";
 import type { CertificateWatch } from "../operations/certificates.ts";
@@ -72,7 +72,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     const running = startServices(core, memory, backups, adminListener.lookForFindings);
     services.add("services", () => running.stop());
     life.phase = "serving";
-    storage.start(engine.checkStorage, (type, data) => void engine.notify(type, data));
+    const check: CheckStorage = async (isTroubled) => {
+      const fault = await engine.checkStorage(isTroubled);
+      return fault ?? (adminListener.publisher.oldestMs > stalledAfterMs ? "stalled" : null);
+    };
+    storage.start(check, (type, data) => void engine.notify(type, data));
 
     return {
       publicUrl: publicListener.url,

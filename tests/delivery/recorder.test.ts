@@ -77,3 +77,30 @@ test("while the storage is unavailable, a batch is retried whole", async () => {
   await settled;
   expect(sizes).toEqual([3, 3]);
 });
+
+test("a write that does not end is tried again after 20 s, and counts as in progress from its beginning", async () => {
+  let tries = 0;
+  const record: DeliveryStore["record"] = () => {
+    tries++;
+    return tries === 1 ? new Promise(() => {}) : Promise.resolve();
+  };
+  const store = { deliveries: { record } as DeliveryStore };
+  const { timers, monotonic, pass } = virtualTime();
+  const options = { store, log: createLog("off"), progressed() {}, noticed() {}, timers, monotonic };
+  const recorder = createRecorder(options);
+  const recorded = recorder.add(attemptResult({ seq: 1 }));
+  await pass(250);
+  expect([tries, recorder.writingMs]).toEqual([1, 0]);
+  await pass(20_999);
+  expect([tries, recorder.writingMs, recorder.unrecorded]).toEqual([1, 20_999, 1]);
+  await pass(1);
+  await recorded;
+  expect([tries, recorder.unrecorded]).toEqual([2, 0]);
+  await recorder.settled();
+  expect(recorder.writingMs).toBe(0);
+});
+
+function virtualTime() {
+  const time = new VirtualTime();
+  return { timers: time.timers, monotonic: time.monotonic, pass: (ms: number) => time.pass(ms, settle) };
+}

@@ -163,7 +163,7 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
   );
 }
 
-type PublishingOf = Omit<Publisher, "acknowledged">;
+type PublishingOf = Pick<Publisher, "publish" | "read" | "publishAll">;
 
 /** Publishes within the span of a request. */
 function within(publisher: PublishingOf, parent: TraceContext | null): PublishingOf {

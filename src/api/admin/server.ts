@@ -49,7 +49,7 @@ export function healthRoutes(app: AdminListener, whyNotReady: () => Promise<stri
         operationId: "getReadiness",
         tags: ["Health"],
         description:
-          "Returns 200 while the server should receive requests, else 503 with the reason in `message`: while it starts or stops, while its disk is full or fails, or if its database is damaged. Requires no key.",
+          "Returns 200 while the server should receive requests, else 503 with the reason in `message`: while it starts or stops, while its disk is full or fails, if its database is damaged, or while a read or write of it has not ended for 30 seconds. Requires no key.",
       },
     },
   );

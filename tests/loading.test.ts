@@ -46,7 +46,7 @@ test("a start of the server loads these packages and modules of Node; others wai
   const later = [
     "delivery/start.ts",
     "delivery/dispatcher.ts",
-    "delivery/deliver.ts",
+    "delivery/attempt.ts",
     "api/http/platform-jwt.ts",
     "api/openapi/public-document.ts",
     "api/openapi/admin-document.ts",

@@ -1,6 +1,5 @@
-import { unsignedHeaders } from "../delivery/attempt.ts";
 import { diagnose } from "../delivery/diagnosis.ts";
-import { newWebhookSecret } from "../delivery/signature.ts";
+import { newWebhookSecret, unsignedHeaders } from "../delivery/signature.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, minute, second } from "../domain/time.ts";
 import { escaped } from "../runtime/terminal.ts";

@@ -1,15 +1,33 @@
 import { receives, recipientOf } from "../domain/applications.ts";
 import { minute, second } from "../domain/time.ts";
-import { systemTimers } from "../runtime/timers.ts";
-import { MemoryCapacity } from "./capacity.ts";
-import { type Counts, DeliveryCounter } from "./counts.ts";
-import { createDeliveryWorker } from "./deliver.ts";
-import type { DispatcherOptions } from "./dispatcher-context.ts";
-import { type EndpointQueue, EndpointQueues } from "./endpoint.ts";
-import { createDeliveryIntake, type Reservation } from "./intake.ts";
-import { createOwnEndpoints, type EndpointRequests } from "./own-endpoints.ts";
-import { Alarms, type Priority, Scheduler } from "./queue.ts";
-import { createRecorder } from "./record.ts";
+import { systemTimers, type Timers } from "../runtime/timers.ts";
+import { type AttemptOptions, createWorker } from "./attempt.ts";
+import type { EndpointQueue } from "./endpoint.ts";
+import { createEndpointOwnership, type EndpointRequests } from "./ownership.ts";
+import { createDeliveryIntake, type DeliveryContext, EndpointQueues, type Reservation } from "./queue.ts";
+import { type Counts, createRecorder, DeliveryCounter } from "./record.ts";
+import { Alarms, MemoryCapacity, type Priority, Scheduler } from "./scheduler.ts";
+
+interface DispatcherOptions
+  extends AttemptOptions,
+    Pick<DeliveryContext, "store" | "ownership" | "log" | "now"> {
+  /** A clock that is never set; it shows when the other one was. */
+  readonly monotonic: () => number;
+  /** By default the system's. */
+  readonly timers?: Timers | undefined;
+  /** Concurrent attempts per endpoint, unless its application sets another number. */
+  readonly concurrency: number;
+  /** Connections for all endpoints together. */
+  readonly connections: number;
+  /** Whether sending is suspended; the owner of the flag calls `resume` when that ends. */
+  readonly isHeld: () => boolean;
+  /** Called when a user requested deliveries (a retry or replay) from another process for an endpoint of this one. */
+  readonly requested: () => void;
+  /** Called with the applications whose endpoints have new notices. */
+  readonly noticed: (applicationIds: readonly string[]) => void;
+  /** How long results are gathered before they are recorded; by default the recorder's own times. */
+  readonly gatherMs?: number | undefined;
+}
 
 export interface Dispatcher extends EndpointRequests {
   /** Delivers until the signal is aborted. Resolves when no attempt is in progress and results are recorded. */
@@ -49,7 +67,7 @@ const leastClockJumpMs = minute;
 
 /**
  * Creates the dispatcher, which sends deliveries that are due. Deliveries that were just published come from memory
- * (`intake.ts`); all others are claimed from the store. `deliver.ts` processes one delivery.
+ * (`queue.ts`); all others are claimed from the store. `attempt.ts` processes one delivery.
  *
  * The dispatcher has no state that must survive: a delivery without a recorded result is still pending in the store,
  * and the next process sends it again under the same id.
@@ -72,9 +90,20 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     timers,
     monotonic,
   });
-  const context = { store, ownership, queues, capacity, scheduler, alarms, recorder, log, now, timers };
+  const context: DeliveryContext = {
+    store,
+    ownership,
+    queues,
+    capacity,
+    scheduler,
+    alarms,
+    recorder,
+    log,
+    now,
+    timers,
+  };
   const intake = createDeliveryIntake(context);
-  const endpoints = createOwnEndpoints(context, intake, options.requested);
+  const endpoints = createEndpointOwnership(context, intake, options.requested);
   let clockOffset = now() - monotonic();
   /** Shifts the times of all endpoints when the system clock was set: they stand for elapsed time. */
   const checkClock = (): void => {
@@ -90,7 +119,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (ms < 0) endpoints.clockSetBack();
   };
 
-  const worker = createDeliveryWorker(context, { ...options, intake, counter, checkClock });
+  const worker = createWorker(context, { ...options, intake, counter, checkClock });
 
   /** Marks the deliveries of attempts that may be outdated whose subscription was removed. */
   const lookUpSubscriptions = async ({ applicationId: application_id, attempts }: EndpointQueue) => {

@@ -4,79 +4,9 @@ import { afterAttempt, type Endpoint, newEndpoint } from "../domain/endpoints.ts
 import type { EndpointNotice } from "../domain/notices.ts";
 import { second } from "../domain/time.ts";
 import { Pace } from "./pace.ts";
-import type { Priority } from "./queue.ts";
 import { gone, isOverloaded, maxRetryAfterMs, type OutcomeClass } from "./retry.ts";
+import { DeliveryQueue, type Priority } from "./scheduler.ts";
 import type { SendResult } from "./send/send.ts";
-
-/** When both kinds wait, a retry starts after this many first attempts. */
-const firstsPerRetry = 3;
-
-/**
- * The deliveries to one endpoint that wait in memory. First attempts keep their order. They do not wait for all retries
- * that are due, which may be thousands after an outage: when both wait, every fourth delivery is a retry.
- */
-export class DeliveryQueue {
-  #firsts: DueDelivery[] = [];
-  #retries: DueDelivery[] = [];
-  #firstsInARow = 0;
-  /** The number of first attempts up to the last one that belongs to a bulk, inclusive. */
-  #upToBulk = 0;
-
-  get length(): number {
-    return this.#firsts.length + this.#retries.length;
-  }
-
-  get firsts(): number {
-    return this.#firsts.length;
-  }
-
-  get retries(): number {
-    return this.#retries.length;
-  }
-
-  /** Whether a first attempt that belongs to a bulk waits. */
-  get hasBulk(): boolean {
-    return this.#upToBulk > 0;
-  }
-
-  push(delivery: DueDelivery, isBulk = false): void {
-    const isFirst = delivery.attempts === 0;
-    (isFirst ? this.#firsts : this.#retries).push(delivery);
-    if (isFirst && isBulk) this.#upToBulk = this.#firsts.length;
-  }
-
-  /** Removes and returns the next delivery. */
-  shift(): DueDelivery | undefined {
-    const isRetryDue = this.#firstsInARow >= firstsPerRetry && this.#retries.length > 0;
-    if (this.#firsts.length === 0 || isRetryDue) {
-      this.#firstsInARow = 0;
-      return this.#retries.shift();
-    }
-    this.#firstsInARow++;
-    this.#upToBulk = Math.max(0, this.#upToBulk - 1);
-    return this.#firsts.shift();
-  }
-
-  /** All deliveries, first attempts first. */
-  items(): DueDelivery[] {
-    return [...this.#firsts, ...this.#retries];
-  }
-
-  /** Removes and returns all deliveries. */
-  clear(): DueDelivery[] {
-    const all = this.items();
-    this.#firsts = [];
-    this.#retries = [];
-    this.#upToBulk = 0;
-    return all;
-  }
-
-  /** Replaces each delivery by the result of `change`, which must not change the number of attempts. */
-  change(change: (delivery: DueDelivery) => DueDelivery): void {
-    this.#firsts = this.#firsts.map(change);
-    this.#retries = this.#retries.map(change);
-  }
-}
 
 /** The bounds of a claim. Within them it takes twice as many deliveries as may be in progress, */
 const [minClaim, maxClaim] = [8, 128];
@@ -672,66 +602,4 @@ function isWorthKeeping(before: Endpoint, after: Endpoint): boolean {
   if (after.failing_since !== null || before.failing_since !== null) return true;
   // Absolute, because the clock may have been set back.
   return Math.abs((after.last_success_at ?? 0) - (before.last_success_at ?? 0)) >= successEveryMs;
-}
-
-/** Above this number of queues, idle ones are removed. */
-const maxQueues = 20_000;
-
-/** The queues of all endpoints, by application. */
-export class EndpointQueues {
-  readonly #queues = new Map<string, EndpointQueue>();
-  #scans = 0;
-
-  /** @param concurrency concurrent attempts per endpoint, unless its application sets another number */
-  constructor(readonly concurrency: number) {}
-
-  /**
-   * Whether the queues note all endpoints with pending deliveries in the store. Until then all deliveries are claimed
-   * from there, so that newer ones do not overtake them.
-   */
-  get isComplete(): boolean {
-    return this.#scans === 0;
-  }
-
-  /** `isComplete` is false until `scan`, which reads the store, has ended. */
-  async whileIncomplete(scan: () => Promise<void>): Promise<void> {
-    this.#scans++;
-    try {
-      await scan();
-    } finally {
-      this.#scans--;
-    }
-  }
-
-  find(applicationId: string): EndpointQueue | undefined {
-    return this.#queues.get(applicationId);
-  }
-
-  /** Returns the queue of an application, a new one if there is none. */
-  of(applicationId: string): EndpointQueue {
-    let queue = this.#queues.get(applicationId);
-    if (!queue) {
-      queue = new EndpointQueue(applicationId, this.concurrency);
-      this.#queues.set(applicationId, queue);
-    }
-    return queue;
-  }
-
-  all(): Iterable<EndpointQueue> {
-    return this.#queues.values();
-  }
-
-  /** Removes a queue if it is forgettable and there are too many. */
-  trim(queue: EndpointQueue): void {
-    if (this.#queues.size <= maxQueues || !queue.isForgettable) return;
-    this.remove(queue);
-  }
-
-  remove(queue: EndpointQueue): void {
-    if (this.find(queue.applicationId) === queue) this.#queues.delete(queue.applicationId);
-  }
-
-  clear(): void {
-    this.#queues.clear();
-  }
 }

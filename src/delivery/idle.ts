@@ -3,9 +3,9 @@ import { newHistogram } from "../domain/statistics.ts";
 import { noSpans } from "../runtime/tracing/collector.ts";
 import type { DataLocation } from "../store/location.ts";
 import { openStorage } from "../store/open.ts";
-import { DeliveryCounter } from "./counts.ts";
 import type { Engine } from "./engine.ts";
 import { eventSink } from "./publish.ts";
+import { DeliveryCounter } from "./record.ts";
 import { watchedStore } from "./watched-store.ts";
 
 /**

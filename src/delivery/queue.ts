@@ -1,170 +1,263 @@
-import { hour } from "../domain/time.ts";
+import type { DueDelivery, ReserveSlot } from "../domain/deliveries.ts";
+import type { Ownership } from "../domain/replicas.ts";
+import type { Store } from "../domain/store.ts";
+import type { RemovedSubscriptions } from "../domain/subscriptions.ts";
+import { second } from "../domain/time.ts";
+import type { Log } from "../runtime/log.ts";
 import type { Timers } from "../runtime/timers.ts";
+import { EndpointQueue, isBulk, withoutSubscription } from "./endpoint.ts";
+import { returnedResult } from "./judge.ts";
+import type { Recorder } from "./record.ts";
+import type { Alarms, MemoryCapacity, Scheduler } from "./scheduler.ts";
 
-/** The longest timer: a longer one would overflow. Waking up early does no harm. */
-const maxTimerMs = hour;
+/** Above this number of queues, idle ones are removed. */
+const maxQueues = 20_000;
 
-/** At most one timer for each queue, which wakes it. */
-export class Alarms<T> {
-  /** Cancels the timer of a queue. */
-  readonly #cancels = new Map<T, () => void>();
+/** The queues of all endpoints, by application. */
+export class EndpointQueues {
+  readonly #queues = new Map<string, EndpointQueue>();
+  #scans = 0;
 
-  constructor(
-    readonly wake: (queue: T) => void,
-    readonly timers: Timers,
-  ) {}
+  /** @param concurrency concurrent attempts per endpoint, unless its application sets another number */
+  constructor(readonly concurrency: number) {}
 
-  /** Wakes a queue after `inMs`, in place of an earlier alarm. Sets none for a time that has passed. */
-  set(queue: T, inMs: number): void {
-    this.clear(queue);
-    if (inMs <= 0) return;
-    const ring = (): void => {
-      this.#cancels.delete(queue);
-      this.wake(queue);
-    };
-    this.#cancels.set(queue, this.timers.after(Math.min(inMs, maxTimerMs), ring));
+  /**
+   * Whether the queues note all endpoints with pending deliveries in the store. Until then all deliveries are claimed
+   * from there, so that newer ones do not overtake them.
+   */
+  get isComplete(): boolean {
+    return this.#scans === 0;
   }
 
-  clear(queue: T): void {
-    this.#cancels.get(queue)?.();
-    this.#cancels.delete(queue);
+  /** `isComplete` is false until `scan`, which reads the store, has ended. */
+  async whileIncomplete(scan: () => Promise<void>): Promise<void> {
+    this.#scans++;
+    try {
+      await scan();
+    } finally {
+      this.#scans--;
+    }
   }
 
-  clearAll(): void {
-    for (const queue of this.#cancels.keys()) this.clear(queue);
+  find(applicationId: string): EndpointQueue | undefined {
+    return this.#queues.get(applicationId);
+  }
+
+  /** Returns the queue of an application, a new one if there is none. */
+  of(applicationId: string): EndpointQueue {
+    let queue = this.#queues.get(applicationId);
+    if (!queue) {
+      queue = new EndpointQueue(applicationId, this.concurrency);
+      this.#queues.set(applicationId, queue);
+    }
+    return queue;
+  }
+
+  all(): Iterable<EndpointQueue> {
+    return this.#queues.values();
+  }
+
+  /** Removes a queue if it is forgettable and there are too many. */
+  trim(queue: EndpointQueue): void {
+    if (this.#queues.size <= maxQueues || !queue.isForgettable) return;
+    this.remove(queue);
+  }
+
+  remove(queue: EndpointQueue): void {
+    if (this.find(queue.applicationId) === queue) this.#queues.delete(queue.applicationId);
+  }
+
+  clear(): void {
+    this.#queues.clear();
   }
 }
 
-/** The longest time for which the event loop is blocked at once. */
-const sliceMs = 1;
-
-/** The priorities, the most urgent first. */
-export const priorities = ["new", "bulk", "backlog"] as const;
-export type Priority = (typeof priorities)[number];
-const rank: Readonly<Record<Priority, number>> = { new: 0, bulk: 1, backlog: 2 };
-/** Skipped entries that are kept even while nothing is pending, so that short arrays are not copied. */
-const fewSkipped = 64;
-
-/** The work that a scheduler runs. */
-interface ScheduledWork<T> {
-  /** Does one step for a queue. Returns false if the queue has nothing to do until it is added again. */
-  readonly step: (queue: T) => boolean;
-  /** Backpressure: while this returns false, queues of the priority wait for `resume`. */
-  readonly mayRun: (priority: Priority) => boolean;
-  /** Ends the work. */
-  readonly signal: AbortSignal;
+/** The dependencies and the state that the stages of a delivery share. */
+export interface DeliveryContext {
+  readonly store: Pick<Store, "applications" | "deliveries" | "endpoints" | "subscriptions">;
+  /** Which endpoints this process delivers to. */
+  readonly ownership: Ownership;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly timers: Timers;
+  readonly queues: EndpointQueues;
+  readonly capacity: MemoryCapacity<EndpointQueue>;
+  readonly scheduler: Scheduler<EndpointQueue>;
+  readonly alarms: Alarms<EndpointQueue>;
+  readonly recorder: Recorder;
 }
 
-/**
- * Runs queues round-robin, one step of each, so that a long queue does not delay others. It works in time slices, so
- * that the rest of the thread is not delayed either. The priorities take turns: between two steps of one priority there
- * is at most one step of each other, however many queues these have.
- */
-export class Scheduler<T> {
-  /** The pending queues, each with its priority. */
-  readonly #pending = new Map<T, Priority>();
-  /** May also have entries of queues that became pending with a higher priority; these are skipped. */
-  readonly #queues: Record<Priority, T[]> = { new: [], bulk: [], backlog: [] };
-  #work: ScheduledWork<T> | null = null;
-  /** The index of the priority whose turn it is. */
-  #turn = 0;
-  #isScheduled = false;
-
-  /** @param monotonic a clock that is never set */
-  constructor(
-    readonly priorityOf: (queue: T) => Priority,
-    readonly monotonic: () => number = () => performance.now(),
-  ) {}
-
-  /** Whether a queue is scheduled for a step. */
-  isPending(queue: T): boolean {
-    return this.#pending.has(queue);
-  }
-
-  /** Begins to run the pending queues. */
-  start(work: ScheduledWork<T>): void {
-    this.#work = work;
-    this.resume();
-  }
-
-  get isRunning(): boolean {
-    return this.#work !== null && !this.#work.signal.aborted;
-  }
-
-  /** Whether it has been started and its work has ended. */
-  get hasEnded(): boolean {
-    return this.#work?.signal.aborted === true;
-  }
-
+/** Memory that is reserved for the deliveries of events while they are being published. */
+export interface Reservation {
+  readonly reserveSlot: ReserveSlot;
   /**
-   * Schedules a queue behind the pending ones. If it is pending already, only a higher priority changes its position.
+   * Ends the reservation. `taken` are the deliveries that are on disk and go into memory; none if publishing failed.
+   * Must be called in any case.
    */
-  add(queue: T): void {
-    this.#put(queue);
-    this.resume();
-  }
+  end(taken: readonly DueDelivery[]): void;
+}
 
-  /** Runs pending queues soon. To be called when `mayRun` may have become true. */
-  resume(): void {
-    if (this.#isScheduled || this.#pending.size === 0) return;
-    this.#isScheduled = true;
-    setImmediate(() => this.#runSlice());
-  }
-
-  #put(queue: T): void {
-    const priority = this.priorityOf(queue);
-    const pending = this.#pending.get(queue);
-    if (pending !== undefined && rank[pending] <= rank[priority]) return;
-    this.#pending.set(queue, priority);
-    this.#queues[priority].push(queue);
-    if (pending !== undefined) this.#removeSkipped(pending);
-  }
-
+/** Moves deliveries into memory, from publishing or by claims from the store, and back into the store. */
+export interface DeliveryIntake {
+  reserve(): Reservation;
   /**
-   * Removes the entries to skip once they are the larger part, because a priority that may not run never skips them.
+   * Claims deliveries that are due from the store. If memory is full, the queue is scheduled again when it has space.
    */
-  #removeSkipped(priority: Priority): void {
-    const queues = this.#queues[priority];
-    if (queues.length <= 2 * this.#pending.size + fewSkipped) return;
-    const pending = queues.filter((queue) => this.#pending.get(queue) === priority);
-    this.#queues[priority] = [...new Set(pending)];
-  }
+  claim(queue: EndpointQueue): Promise<void>;
+  /** Marks deliveries as without subscription: those in memory, and those being committed, claimed or sent. */
+  subscriptionsRemoved(removed: RemovedSubscriptions): void;
+  /**
+   * Writes the queued deliveries of an endpoint back into the store, which frees their memory. Deliveries that are
+   * still being committed or claimed follow on arrival: their copies may be outdated, and they must not overtake these.
+   */
+  recall(queue: EndpointQueue): void;
+}
 
-  #runSlice(): void {
-    this.#isScheduled = false;
-    const work = this.#work;
-    if (work === null) return;
-    const end = this.monotonic() + sliceMs;
-    for (;;) {
-      const queue = this.#next(work);
-      if (queue === undefined) return;
-      if (work.step(queue)) this.#put(queue);
-      if (this.monotonic() >= end) {
-        this.resume();
-        return;
+/** Deliveries that are being committed or claimed. Changes in the meantime are noted here and applied on arrival. */
+interface IncomingBatch {
+  readonly removedSubscriptions: Set<string>;
+  readonly recalled: Set<EndpointQueue>;
+}
+
+/** The maximum number of queued deliveries of one endpoint in memory. */
+const maxQueuedPerEndpoint = 256;
+/** An endpoint with fewer queued deliveries may also use the slots that are reserved for small queues. */
+const smallQueue = 8;
+const claimAgainAfterMs = second;
+
+export function createDeliveryIntake(context: DeliveryContext): DeliveryIntake {
+  const { store, ownership, queues, capacity, scheduler, recorder, log, now, timers } = context;
+  const incoming = new Set<IncomingBatch>();
+
+  const beginBatch = (): IncomingBatch => {
+    const batch = { removedSubscriptions: new Set<string>(), recalled: new Set<EndpointQueue>() };
+    incoming.add(batch);
+    return batch;
+  };
+
+  const writeBack = async (queue: EndpointQueue, delivery: DueDelivery, at: number): Promise<void> => {
+    // Releasing a claim would not do: a delivery that came from publishing was never claimed, and has no due time.
+    await recorder.add(returnedResult(delivery, at, queue.generation ?? 0));
+    queue.returned(delivery, at);
+    scheduler.add(queue);
+  };
+
+  const recall = (queue: EndpointQueue): void => {
+    for (const { recalled } of incoming) recalled.add(queue);
+    const deliveries = queue.recall();
+    capacity.free(deliveries);
+    const at = now();
+    for (const delivery of deliveries) void writeBack(queue, delivery, at);
+  };
+
+  /** Ends a batch: queues its deliveries, and applies the changes that were noted since the batch began. */
+  const enqueue = (batch: IncomingBatch, deliveries: readonly DueDelivery[], isOfBulk: boolean): void => {
+    incoming.delete(batch);
+    const changed = new Set<EndpointQueue>();
+    for (const delivery of deliveries) {
+      if (!ownership.holds(delivery.application_id)) {
+        leaveToOwner(delivery);
+        continue;
       }
+      const queue = queues.of(delivery.application_id);
+      const isRemoved = batch.removedSubscriptions.has(delivery.subscription_id);
+      queue.add(isRemoved ? withoutSubscription(delivery) : delivery, isOfBulk);
+      changed.add(queue);
     }
-  }
+    for (const queue of changed) {
+      // Before the application is looked up again: deliveries without a recipient are not kept back, but canceled.
+      const isSuspended = queue.isSuspended(now());
+      // The store makes no deliveries for an application without a webhook. If the queue knows of none, another process
+      // has changed the application, and the notification has not arrived yet.
+      queue.receivesWebhooks();
+      if (batch.recalled.has(queue) || isSuspended) recall(queue);
+      scheduler.add(queue);
+    }
+  };
 
-  /** Removes and returns the next queue that may run. */
-  #next(work: ScheduledWork<T>): T | undefined {
-    if (work.signal.aborted) return undefined;
-    for (const _ of priorities) {
-      const queue = this.#first(work, priorities[this.#turn] as Priority);
-      this.#turn = (this.#turn + 1) % priorities.length;
-      if (queue !== undefined) return queue;
-    }
-    return undefined;
-  }
+  /** Leaves a delivery to the process that has become the owner of its endpoint. */
+  const leaveToOwner = (delivery: DueDelivery): void => {
+    capacity.free([delivery]);
+    void store.deliveries.release([delivery.seq]);
+    ownership.notify({ kind: "published", applications: [delivery.application_id] });
+  };
 
-  #first(work: ScheduledWork<T>, priority: Priority): T | undefined {
-    const queues = this.#queues[priority];
-    if (queues.length === 0 || !work.mayRun(priority)) return undefined;
-    for (let queue = queues.shift(); queue !== undefined; queue = queues.shift()) {
-      if (this.#pending.get(queue) !== priority) continue;
-      this.#pending.delete(queue);
-      return queue;
-    }
-    return undefined;
-  }
+  return {
+    reserve() {
+      const batch = beginBatch();
+      const reserved: EndpointQueue[] = [];
+      /** Queues with deliveries that stay in the store. */
+      const leftInStore = new Set<EndpointQueue>();
+      const applicationsOfOthers = new Set<string>();
+      let published = 0;
+      return {
+        reserveSlot(applicationId, isBehind = false) {
+          if (!ownership.holds(applicationId)) {
+            applicationsOfOthers.add(applicationId);
+            return false;
+          }
+          const queue = queues.of(applicationId);
+          published++;
+          const { queued } = queue;
+          const isTaken =
+            scheduler.isRunning &&
+            !isBehind &&
+            queues.isComplete &&
+            queue.canTake(now()) &&
+            queued < maxQueuedPerEndpoint &&
+            capacity.reserve(queued < smallQueue && !isBulk(published));
+          if (isTaken) {
+            queue.reserve();
+            reserved.push(queue);
+          } else {
+            queue.noteLeftInStore(published);
+            leftInStore.add(queue);
+          }
+          return isTaken;
+        },
+        end(taken) {
+          capacity.use(reserved.length, taken.length);
+          for (const queue of reserved) queue.endReservation();
+          enqueue(batch, taken, isBulk(published));
+          // Noted again, because a claim in progress has reset the note, and may have read the store before the commit.
+          for (const queue of leftInStore) {
+            queue.noteLeftInStore(published);
+            scheduler.add(queue);
+          }
+          const applications = [...applicationsOfOthers];
+          if (applications.length > 0) ownership.notify({ kind: "published", applications });
+        },
+      };
+    },
+    async claim(queue) {
+      const { applicationId, claimSize, claimsAsNew: asNew } = queue;
+      if (!capacity.canClaim(queue, asNew > 0)) return;
+      const batch = beginBatch();
+      let due: readonly DueDelivery[] = [];
+      queue.beginClaim();
+      try {
+        const claimed = await store.deliveries.claim(applicationId, now(), claimSize);
+        queue.claimed(asNew, claimed);
+        if (scheduler.isRunning) due = claimed.due;
+        else await store.deliveries.release(claimed.due.map(({ seq }) => seq));
+      } catch (error) {
+        log.failure("claim_failed", error, { application_id: applicationId });
+        queue.claimed(asNew, null);
+        await timers.pause(claimAgainAfterMs);
+      } finally {
+        incoming.delete(batch);
+        capacity.add(due, asNew > 0);
+      }
+      // Deliveries claimed from a backlog are not new: until they have started, the queue has the priority of a bulk.
+      enqueue(batch, due, asNew === 0);
+      queue.endClaim();
+      scheduler.add(queue);
+    },
+    subscriptionsRemoved({ application_id, ids }) {
+      if (ids.length === 0) return;
+      for (const { removedSubscriptions } of incoming) for (const id of ids) removedSubscriptions.add(id);
+      queues.find(application_id)?.unsubscribe(new Set(ids));
+    },
+    recall,
+  };
 }

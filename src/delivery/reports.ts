@@ -3,8 +3,8 @@ import { type DeliveryOutcome, OutcomeCollector, type WatchedOutcomes } from "..
 import type { Broadcast } from "../domain/replicas.ts";
 import { allSubjects, type StatisticCounter, type StatisticRow } from "../domain/statistics.ts";
 import { systemTimers, type Timers } from "../runtime/timers.ts";
-import type { EndedDelivery } from "./counts.ts";
 import type { EngineListener } from "./engine.ts";
+import type { EndedDelivery } from "./record.ts";
 
 /** The interval at which watched outcomes and changes are reported. */
 const reportEveryMs = 200;

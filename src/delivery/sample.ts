@@ -3,9 +3,9 @@ import type { Application } from "../domain/applications.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime } from "../domain/time.ts";
 import { maskedWebhookHeaders } from "../domain/webhook-headers.ts";
-import { signedRequest } from "./attempt.ts";
 import { keptBytes, type PassedStage, type Sender, type SendResult } from "./send/send.ts";
 import { secretsSent, shownHeaders, withoutSecrets } from "./shown-response.ts";
+import { signedRequest } from "./signature.ts";
 
 /** A sample event: an event type and a payload for it. */
 export interface Sample {

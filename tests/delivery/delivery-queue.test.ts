@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { DeliveryQueue } from "../../src/delivery/endpoint.ts";
+import { DeliveryQueue } from "../../src/delivery/scheduler.ts";
 import type { DueDelivery } from "../../src/domain/deliveries.ts";
 
 /** The fields of a delivery that a queue reads. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { MemoryCapacity } from "../../src/delivery/capacity.ts";
+import { MemoryCapacity } from "../../src/delivery/scheduler.ts";
 
 describe("memory capacity", () => {
   let asked: string[];

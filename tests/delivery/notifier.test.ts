@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { DeliveryCounter } from "../../src/delivery/counts.ts";
 import { createNotifier, noticesOf } from "../../src/delivery/notices.ts";
+import { DeliveryCounter } from "../../src/delivery/record.ts";
 import type { SendRequest, SendResult } from "../../src/delivery/send/send.ts";
 import {
   newSigningKey,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type Priority, Scheduler } from "../../src/delivery/queue.ts";
+import { type Priority, Scheduler } from "../../src/delivery/scheduler.ts";
 import { someTurns } from "../support/until.ts";
 
 const { signal } = new AbortController();

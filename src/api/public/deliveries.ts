@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import { unsignedHeaders } from "../../delivery/attempt.ts";
+import { unsignedHeaders } from "../../delivery/signature.ts";
 import {
   type Attempt,
   type DeliveryFilter,

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
-import { signedHeaders } from "../../delivery/attempt.ts";
 import { signedNoticeHeaders } from "../../delivery/notices.ts";
+import { signedHeaders } from "../../delivery/signature.ts";
 import { type Application, webhookSecrets } from "../../domain/applications.ts";
 import type { StreamedDelivery } from "../../domain/deliveries.ts";
 import { DomainError } from "../../domain/errors.ts";

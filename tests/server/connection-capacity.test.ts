@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { connectionCapacity } from "../../src/delivery/capacity.ts";
+import { connectionCapacity } from "../../src/server/engine-settings.ts";
 
 const gib = 2 ** 30;
 

@@ -2,9 +2,8 @@ import { type Application, receives, usesOnlyStream } from "../domain/applicatio
 import type { Deliverer, EndpointNotification } from "../domain/replicas.ts";
 import type { RemovedSubscriptions } from "../domain/subscriptions.ts";
 import { second } from "../domain/time.ts";
-import type { DispatcherContext } from "./dispatcher-context.ts";
 import type { EndpointQueue } from "./endpoint.ts";
-import type { DeliveryIntake } from "./intake.ts";
+import type { DeliveryContext, DeliveryIntake } from "./queue.ts";
 import { longestWaitMs } from "./retry.ts";
 
 /** Scans of the store after publishing with an unknown outcome. They last longer than its statement may take. */
@@ -28,7 +27,7 @@ export interface EndpointRequests {
 }
 
 /** Applies changes of ownership, and changes that this or another process made, to the endpoint queues. */
-interface OwnEndpoints extends Deliverer {
+interface EndpointOwnership extends Deliverer {
   readonly requests: EndpointRequests;
   /** The clock was set back. Times that were stored before may be too far in the future. */
   clockSetBack(): void;
@@ -39,11 +38,11 @@ interface OwnEndpoints extends Deliverer {
  *
  * @param requested called when a user requested deliveries from another process for an endpoint of this one
  */
-export function createOwnEndpoints(
-  context: DispatcherContext,
+export function createEndpointOwnership(
+  context: DeliveryContext,
   intake: DeliveryIntake,
   requested: () => void,
-): OwnEndpoints {
+): EndpointOwnership {
   const { store, ownership, queues, capacity, scheduler, alarms, recorder, log, now, timers } = context;
   let scansLeft = 0;
 

@@ -1,12 +1,12 @@
 import { DomainError } from "../domain/errors.ts";
 import { newHistogram } from "../domain/statistics.ts";
 import { noSpans } from "../runtime/tracing/collector.ts";
+import { withEffects } from "../store/effects.ts";
 import type { DataLocation } from "../store/location.ts";
 import { openStorage } from "../store/open.ts";
 import type { Engine } from "./engine.ts";
 import { eventSink } from "./publish.ts";
 import { DeliveryCounter } from "./record.ts";
-import { watchedStore } from "./watched-store.ts";
 
 /**
  * Returns an engine for data that no server runs on. It writes, and leaves deliveries to the next server. Throws if the
@@ -17,13 +17,10 @@ export async function idleEngine(location: DataLocation): Promise<Engine> {
   const dispatcher = {
     reserve: () => ({ reserveSlot: () => false, end() {} }),
     outcomeUnknown() {},
-    applicationChanged() {},
-    subscriptionsRemoved() {},
-    sendNow() {},
   };
   return {
     started: Promise.resolve(),
-    store: watchedStore(store, dispatcher),
+    store: withEffects({ reads: store, writes: store }),
     ...eventSink(store, dispatcher),
     listen() {},
     broadcast() {},

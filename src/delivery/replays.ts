@@ -13,7 +13,7 @@ const busyMs = 200;
 const idleMs = second;
 
 /** The service that advances replays. */
-export interface ReplayService extends Service {
+interface ReplayService extends Service {
   /** Looks for a new replay now. */
   wake(): void;
   /** Tries the replays of an application again, because the result of a requested attempt is on disk. */

@@ -12,6 +12,7 @@ import { systemTimers, type Timers } from "../runtime/timers.ts";
 import type { AttemptTraces } from "../runtime/tracing/attempts.ts";
 import { type Collector, noSpans } from "../runtime/tracing/collector.ts";
 import { version } from "../runtime/version.ts";
+import { withEffects } from "../store/effects.ts";
 import { type OpenStorage, openStorage } from "../store/open.ts";
 import type { DirectoryLock } from "../store/sqlite/directory.ts";
 import type { WriterConflict } from "../store/sqlite/staged.ts";
@@ -27,7 +28,6 @@ import { sampleLimits, sendSample } from "./sample.ts";
 import { createSender, type SenderOptions } from "./send/send.ts";
 import { newSigningKey, readSigningKey } from "./signature.ts";
 import { stuckWatch } from "./stuck-watch.ts";
-import { watchedStore } from "./watched-store.ts";
 
 /** The interval at which a release is looked for. */
 const lookEveryMs = second;
@@ -115,6 +115,8 @@ interface EngineOptions {
   readonly lock?: DirectoryLock;
   /** Called for each read or write that finds that the storage cannot be used. */
   readonly onFault?: OnFault;
+  /** Called after each change of what callers may have in a cache, if the engine runs in their thread. */
+  readonly callersChanged?: () => void;
 }
 
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
@@ -133,7 +135,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
 
 async function engineOn(
   { store, ownership, replicas, check }: OpenStorage,
-  { settings, log, now, monotonic, random, timers = systemTimers }: EngineOptions,
+  { settings, log, now, monotonic, random, callersChanged, timers = systemTimers }: EngineOptions,
 ): Promise<Engine> {
   const signingKey = readSigningKey(await signingKeyOf(store));
   const hold = await openHold({ store, isRequired: settings.holdDeliveries ?? false, now, log, timers });
@@ -212,7 +214,12 @@ async function engineOn(
   const stopping = new AbortController();
   return {
     started: Promise.resolve(),
-    store: watchedStore(store, dispatcher, reports.note, replays),
+    store: withEffects({
+      reads: store,
+      writes: store,
+      callersChanged,
+      deliveries: { ...dispatcher, wakeReplays: replays.wake, note: reports.note },
+    }),
     ...tracedSink(attempts, eventSink(store, dispatcher, reports.streamed)),
     listen(listener) {
       reports.listen(listener);

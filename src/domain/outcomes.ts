@@ -41,7 +41,7 @@ export const applicationTopics = [
   "statistics",
   "subscriptions",
 ] as const;
-type Topic = (typeof applicationTopics)[number];
+export type Topic = (typeof applicationTopics)[number];
 
 /** The outcomes to collect. */
 export interface WatchedOutcomes {

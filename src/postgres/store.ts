@@ -1,11 +1,11 @@
 import type { Ownership, ReplicaLink } from "../domain/replicas.ts";
 import type { OnFault, Store } from "../domain/store.ts";
-import { replacing } from "../runtime/lazily.ts";
 import type { ConnectionSettings } from "../store/database-url.ts";
 import { livestreamStore } from "../store/drizzle/livestreams.ts";
-import { nounsOf, sharedNouns } from "../store/drizzle/nouns.ts";
+import { sharedNouns } from "../store/drizzle/nouns.ts";
 import { statisticStore } from "../store/drizzle/statistics.ts";
 import { subscriptionStore } from "../store/drizzle/subscriptions.ts";
+import { nounsOf } from "../store/effects.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { postgresDialect } from "./dialect.ts";
 import type { PoolOptions } from "./driver.ts";
@@ -68,7 +68,7 @@ export async function openPostgresReplica(
     await notifications.close();
     await db.close();
   };
-  return { store: replacing(store, { close: () => close }), ownership, replicas };
+  return { store: Object.assign(store, { close }), ownership, replicas };
 }
 
 /** Opens a read-only view of the store for another thread. The database must have the current schema. */

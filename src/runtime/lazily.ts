@@ -11,15 +11,7 @@ type Makers<T> = { readonly [Name in keyof T]: () => T[Name] };
 
 /** Returns an object whose properties are made on first use. Spreading it makes all of them. */
 export function lazily<T extends object>(makers: Makers<T>): T {
-  return defined({}, makers) as T;
-}
-
-/** Returns a copy of `base`, still lazy, with some properties replaced. */
-export function replacing<T extends object>(base: T, makers: Partial<Makers<T>>): T {
-  return defined(Object.create(base), makers as Partial<Makers<object>>) as T;
-}
-
-function defined(target: object, makers: object): object {
+  const target = {};
   for (const [name, make] of Object.entries(makers) as [string, () => unknown][]) {
     Object.defineProperty(target, name, {
       configurable: true,
@@ -31,5 +23,5 @@ function defined(target: object, makers: object): object {
       },
     });
   }
-  return target;
+  return target as T;
 }

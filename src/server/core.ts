@@ -1,4 +1,5 @@
 import type { ShowKey } from "../api/admin/operator-keys.ts";
+import { Changes } from "../api/http/access.ts";
 import type { Engine } from "../delivery/engine.ts";
 import { startEngineThread } from "../delivery/thread/link.ts";
 import { StatisticCounter } from "../domain/statistics.ts";
@@ -55,7 +56,8 @@ export async function openCore(options: AppOptions, stops: Stops) {
   const storage = new StorageWatch(log);
   const tracing = await tracingOf(config, log);
   if (tracing) stops.add("tracing", () => tracing.stop());
-  const engine = await startedEngine(options, storage);
+  const callers = new Changes();
+  const engine = await startedEngine(options, storage, callers);
   stops.add("engine", (graceMs) => engine.stop(graceMs));
   const eventLoop = watchEventLoop();
   stops.add("event loop", () => eventLoop.stop());
@@ -76,6 +78,8 @@ export async function openCore(options: AppOptions, stops: Stops) {
     certificateWatch,
     storage,
     engine,
+    /** Notes the changes, made through the store of `engine`, of what callers may have in a cache. */
+    callers,
     eventLoop,
     counter: new StatisticCounter(now),
     tracing,
@@ -90,12 +94,14 @@ const takenMessage =
   "Another process has taken the data directory, so this server has stopped. Nothing that was acknowledged is lost. The lock of the directory was removed (onair.lock), or does not reach the other host.";
 
 /** Starts the engine in a separate thread, or in this one if a clock is injected. */
-async function startedEngine(options: AppOptions, { note }: StorageWatch): Promise<Engine> {
+async function startedEngine(options: AppOptions, { note }: StorageWatch, callers: Changes): Promise<Engine> {
+  const callersChanged = () => callers.note();
   const { config, log, now, monotonic, random = Math.random, times = {} } = options;
   const settings = engineSettings(config, times);
   if (now) {
     const { startEngine } = await import("../delivery/start.ts");
-    return startEngine({ settings, log, now, monotonic: monotonic ?? now, random, onFault: note });
+    const clocks = { now, monotonic: monotonic ?? now };
+    return startEngine({ settings, log, ...clocks, random, onFault: note, callersChanged });
   }
   return startEngineThread({
     program: engineProgram,
@@ -107,6 +113,7 @@ async function startedEngine(options: AppOptions, { note }: StorageWatch): Promi
       if (fault === "taken") exitWith(takenMessage, log);
     },
     failed: exitWithout("engine", log),
+    callersChanged,
   });
 }
 

@@ -1,7 +1,5 @@
 import { OperatorKeys } from "../api/admin/operator-keys.ts";
-import { Changes } from "../api/http/access.ts";
 import { Cursors } from "../api/http/cursors.ts";
-import { invalidatingStore } from "../api/http/invalidating-store.ts";
 import { rateLimiter } from "../api/http/rate-limit.ts";
 import { LoginChallenges } from "../api/oauth/login-challenges.ts";
 import { OutcomeStreams } from "../api/stream/outcome-streams.ts";
@@ -18,12 +16,11 @@ import type { Core } from "./core.ts";
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
 /** Reads it from the store. Changes by other replicas arrive in `postgres/replica-notifications.ts`. */
-export async function openMemory({ config, engine, log, now, location }: Core) {
+export async function openMemory({ config, engine, callers, log, now, location }: Core) {
   const isReplica = "database" in location;
-  const callers = new Changes();
   // Nothing is cached before notifications of other replicas arrive.
   if (isReplica) callers.useUntil(Number.NEGATIVE_INFINITY);
-  const store = invalidatingStore(engine.store, callers);
+  const { store } = engine;
 
   const shares = isReplica
     ? new RateShares((taken) => engine.broadcast({ kind: "taken", shares: taken }))
@@ -45,7 +42,6 @@ export async function openMemory({ config, engine, log, now, location }: Core) {
   const outcomes = new OutcomeStreams(engine);
   const sealingKey = await sealingKeyOf(store);
   return {
-    /** The engine's store; `callers` notes the changes made through it. */
     store,
     callers,
     limiter: rateLimiter(now, shares),

@@ -3,10 +3,10 @@ import { noticesOf } from "../../src/delivery/notices.ts";
 import { eventSink } from "../../src/delivery/publish.ts";
 import type { SendRequest, SendResult } from "../../src/delivery/send/send.ts";
 import { newSigningKey, readSigningKey } from "../../src/delivery/signature.ts";
-import { watchedStore } from "../../src/delivery/watched-store.ts";
 import { type Ownership, soleOwnership } from "../../src/domain/replicas.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { createLog } from "../../src/runtime/log.ts";
+import { withEffects } from "../../src/store/effects.ts";
 import { newEvent, storedAt } from "./store.ts";
 import { untilSettled } from "./until.ts";
 
@@ -113,7 +113,7 @@ export function dispatching(
     sent,
     receiver,
     /** The store, which notifies the dispatcher of changes. */
-    store: watchedStore(store, dispatcher),
+    store: withEffects({ reads: store, writes: store, deliveries: dispatcher }),
     now,
     publish: (id: string, broadcaster = 1) => publish(newEvent(id, { broadcaster_user_id: broadcaster })),
     /**

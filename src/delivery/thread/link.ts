@@ -1,79 +1,12 @@
-import type { EventStore } from "../../domain/deliveries.ts";
-import type { OnFault, Store } from "../../domain/store.ts";
-import { lazily } from "../../runtime/lazily.ts";
+import type { OnFault } from "../../domain/store.ts";
 import type { Log, LogLevel } from "../../runtime/log.ts";
-import type { Remote } from "../../runtime/thread-link.ts";
 import { startThread } from "../../runtime/threads.ts";
+import { withEffects } from "../../store/effects.ts";
 import { openReading, openReadingIfReady } from "../../store/open.ts";
 import { lockDirectory } from "../../store/sqlite/directory.ts";
 import type { Engine, EngineListener, EngineSettings } from "../engine.ts";
 import type { WatchSample } from "../sample.ts";
 import type { EngineThread } from "./worker.ts";
-
-/**
- * Returns the store of the main thread. The methods listed here read through a connection of this thread; all others
- * are called in the engine's thread. A read after a write sees it, because the write is acknowledged after its commit.
- */
-function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]["store"]>): Store {
-  return lazily<Store>({
-    users: () => shared(reader.users, engine.users, ["find", "search", "exists", "count", "page"]),
-    categories: () => shared(reader.categories, engine.categories, ["all", "byIds", "page"]),
-    channels: () => shared(reader.channels, engine.channels, ["byIds", "page"]),
-    livestreams: () => shared(reader.livestreams, engine.livestreams, ["all", "byChannels", "page"]),
-    applications: () =>
-      shared(reader.applications, engine.applications, [
-        "find",
-        "clientSecretHashes",
-        "secretsInForce",
-        "all",
-        "page",
-      ]),
-    tokens: () => shared(reader.tokens, engine.tokens, ["find", "inspect", "ofApplication"]),
-    loginRequests: () => shared(reader.loginRequests, engine.loginRequests, ["isAnswered"]),
-    consents: () => shared(reader.consents, engine.consents, ["ofUser"]),
-    subscriptions: () =>
-      shared(reader.subscriptions, engine.subscriptions, ["ofApplication", "list", "find", "count", "page"]),
-    events: () => unsharedEvents,
-    eventTypes: () => shared(reader.eventTypes, engine.eventTypes, ["all"]),
-    deliveries: () =>
-      shared(reader.deliveries, engine.deliveries, [
-        "page",
-        "find",
-        "backlog",
-        "backlogOfAll",
-        "last",
-        "lastBefore",
-        "publishedUpTo",
-        "lastRemoved",
-        "streamed",
-      ]),
-    replays: () => shared(reader.replays, engine.replays, ["find", "page"]),
-    endpoints: () => shared(reader.endpoints, engine.endpoints, ["find", "failing"]),
-    notices: () => shared(reader.notices, engine.notices, ["behind", "page", "lastBefore"]),
-    audit: () => shared(reader.audit, engine.audit, ["page"]),
-    statistics: () => shared(reader.statistics, engine.statistics, ["read", "databaseBytes", "kindSizes"]),
-    retention: () => shared(reader.retention, engine.retention, []),
-    idempotency: () => shared(reader.idempotency, engine.idempotency, []),
-    operatorKeys: () => shared(reader.operatorKeys, engine.operatorKeys, ["all", "hasSession"]),
-    settings: () => shared(reader.settings, engine.settings, ["get"]),
-    orders: () => shared(reader.orders, engine.orders, ["find"]),
-    // The engine closes the store.
-    close: () => async () => {},
-  });
-}
-
-/** Combines the methods of a noun: those in `here` of the reader, all others of the engine's thread. */
-function shared<Noun extends object>(reader: Noun, engine: Noun, here: readonly (keyof Noun)[]): Noun {
-  const names = Object.keys(reader) as (keyof Noun)[];
-  const methods = names.map((name) => [name, (here.includes(name) ? reader : engine)[name]]);
-  // A boundary: it has exactly the methods of the reader.
-  return Object.fromEntries(methods) as Noun;
-}
-
-const unshared = async (): Promise<never> => {
-  throw new Error("Events are published by the engine, because callbacks cannot be sent to its thread");
-};
-const unsharedEvents: EventStore = { publish: unshared, publishAll: unshared };
 
 interface EngineThreadOptions {
   /** The URL of `../worker.ts`. */
@@ -85,6 +18,8 @@ interface EngineThreadOptions {
   readonly failed: (error: Error) => void;
   /** Called for each read or write, in either thread, that finds that the storage cannot be used. */
   readonly onFault: OnFault;
+  /** Called after each change of what callers may have in a cache. */
+  readonly callersChanged?: () => void;
 }
 
 /**
@@ -93,7 +28,7 @@ interface EngineThreadOptions {
  * starting the engine.
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
-  const { settings, onFault, ...rest } = options;
+  const { settings, onFault, callersChanged, ...rest } = options;
   const { location } = settings;
   const lock = "directory" in location ? lockDirectory(location.directory) : null;
   let listener: EngineListener | null = null;
@@ -129,7 +64,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   const reader = early ?? (await openReading(location, onFault, remote.store));
   return {
     started: thread.started,
-    store: sharedStore(reader, remote.store),
+    store: withEffects({ reads: reader, writes: remote.store, callersChanged }),
     publish: remote.publish,
     publishAll: remote.publishAll,
     enable: remote.enable,

@@ -1,11 +1,11 @@
 import { createDispatcher } from "../../../src/delivery/dispatcher.ts";
 import { eventSink } from "../../../src/delivery/publish.ts";
 import { newSigningKey, readSigningKey } from "../../../src/delivery/signature.ts";
-import { watchedStore } from "../../../src/delivery/watched-store.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { second } from "../../../src/domain/time.ts";
 import type { Log } from "../../../src/runtime/log.ts";
+import { withEffects } from "../../../src/store/effects.ts";
 import { aloneOn } from "../dispatching.ts";
 import type { VirtualTime } from "../virtual-time.ts";
 import { Gates, gatedStore } from "./gates.ts";
@@ -69,7 +69,7 @@ export function engineProcess({ store, time, receivers, log, start, ...limits }:
   return {
     gates,
     dispatcher,
-    store: watchedStore(gated, dispatcher),
+    store: withEffects({ reads: gated, writes: gated, deliveries: dispatcher }),
     sink: eventSink(gated, dispatcher),
     /** Changes with whatever the engine does. */
     get activity() {

@@ -67,6 +67,8 @@ interface RecordPart {
   readonly notices: readonly NewNotice[];
 }
 
+const nothing: RecordPart = { results: [], states: [], notices: [] };
+
 /** Divides a part in two; null when it has a single result, or a single state. */
 function divided({ results, states, notices }: RecordPart): [RecordPart, RecordPart] | null {
   const middle = Math.ceil(results.length / 2);
@@ -94,14 +96,27 @@ function divided({ results, states, notices }: RecordPart): [RecordPart, RecordP
 /** A write that takes longer is tried again. Recording a result twice changes nothing. */
 const longestWriteMs = 20 * second;
 
-/** Stores a part. Rejects with `unavailable` when the storage does not answer in time. */
+/**
+ * Stores a part. Returns what other transactions lock, which is not stored yet. Rejects with `unavailable` when the
+ * storage does not answer in time.
+ */
 async function recordInTime(
   store: RecorderOptions["store"],
-  { results, states, notices }: RecordPart,
+  part: RecordPart,
   timers: Timers,
-): Promise<void> {
-  const recorded = store.deliveries.record(results, states, notices).then(() => true);
-  if (await inTime(recorded, longestWriteMs, timers)) return;
+): Promise<RecordPart> {
+  const { results, states, notices } = part;
+  let locked = nothing;
+  const recorded = store.deliveries
+    .record(results, states, notices, ({ seqs, applicationIds }) => {
+      locked = {
+        results: results.filter(({ seq }) => seqs.has(seq)),
+        states: states.filter(({ application_id }) => applicationIds.has(application_id)),
+        notices: notices.filter(({ application_id }) => applicationIds.has(application_id ?? "")),
+      };
+    })
+    .then(() => true);
+  if (await inTime(recorded, longestWriteMs, timers)) return locked;
   throw new DomainError("unavailable", "Results were not recorded in time");
 }
 
@@ -128,6 +143,59 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let inWriting = 0;
   const inProgress = new InProgress(monotonic);
   let isGivenUp = false;
+  /** Results that other transactions have locked, each with the end of its record. */
+  const locked = new Map<number, PromiseWithResolvers<void>>();
+  /** The states that are locked, likewise. */
+  const lockedStates = new Map<string, PromiseWithResolvers<void>>();
+  /** What is locked and waits for its next try. */
+  let waiting = nothing;
+  let batchBegunAt = 0;
+  let cancelNextTry: (() => void) | null = null;
+
+  const tryAgain = (): void => {
+    cancelNextTry?.();
+    cancelNextTry = null;
+    results.unshift(...waiting.results);
+    for (const state of waiting.states)
+      if (!endpoints.has(state.application_id)) endpoints.set(state.application_id, state);
+    notices.unshift(...waiting.notices);
+    waiting = nothing;
+  };
+
+  /** Notes of a part that was recorded what was locked. Nothing else waits for that. */
+  const noteLocked = (part: RecordPart, found: RecordPart): void => {
+    const note = <Key>(
+      all: Map<Key, PromiseWithResolvers<void>>,
+      tried: readonly Key[],
+      left: readonly Key[],
+    ) => {
+      const isLeft = new Set(isGivenUp ? [] : left);
+      for (const key of tried) {
+        if (!isLeft.has(key)) {
+          all.get(key)?.resolve();
+          all.delete(key);
+        } else if (!all.has(key)) {
+          const one = Promise.withResolvers<void>();
+          all.set(key, one);
+          void inProgress.add(one.promise, batchBegunAt);
+        }
+      }
+    };
+    const seqsOf = (one: RecordPart) => one.results.map(({ seq }) => seq);
+    const idsOf = (one: RecordPart) => one.states.map(({ application_id }) => application_id);
+    note(locked, seqsOf(part), seqsOf(found));
+    note(lockedStates, idsOf(part), idsOf(found));
+    if (isGivenUp || (found.results.length === 0 && found.states.length === 0)) return;
+    waiting = {
+      results: [...waiting.results, ...found.results],
+      states: [...waiting.states, ...found.states],
+      notices: [...waiting.notices, ...found.notices],
+    };
+    cancelNextTry ??= timers.after(retryAfterMs, () => {
+      tryAgain();
+      flush();
+    });
+  };
 
   /**
    * Stores a part of a batch, again and again while the storage is unavailable. A part that is refused is divided, so
@@ -137,9 +205,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const storePart = async (part: RecordPart, isWhole = true): Promise<AttemptResult[]> => {
     for (;;) {
       try {
-        await recordInTime(store, part, timers);
-        if (part.notices.length > 0)
-          noticed(part.notices.flatMap(({ application_id }) => application_id ?? []));
+        const found = await recordInTime(store, part, timers);
+        noteLocked(part, found);
+        const made = part.notices.filter((notice) => !found.notices.includes(notice));
+        if (made.length > 0) noticed(made.flatMap(({ application_id }) => application_id ?? []));
         return [];
       } catch (error) {
         const isPassing = error instanceof DomainError && error.code === "unavailable";
@@ -164,7 +233,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
     const ended = endedUnrecorded(result);
     try {
-      await recordInTime(store, { results: [ended], states: [], notices: [] }, timers);
+      const ending = { results: [ended], states: [], notices: [] };
+      noteLocked(ending, await recordInTime(store, ending, timers));
       const fields = { seq: result.seq, status: ended.status, ...errorFields(error) };
       log.repeated("error", "result_refused", String(result.seq), fields);
       return [];
@@ -183,6 +253,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const announced = notices;
     notices = [];
     inWriting = batch.length;
+    batchBegunAt = inProgress.now();
     const refused = await storePart({ results: batch, states, notices: announced });
     if (refused.length > 0) {
       // They are tried again beside later results, which do not wait for them.
@@ -220,7 +291,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   return {
     get unrecorded() {
-      return results.length + inWriting;
+      return results.length + inWriting + waiting.results.length;
     },
     get writingMs() {
       return inProgress.oldestMs;
@@ -229,7 +300,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const { promise } = recorded;
       results.push(result);
       schedule(isAwaited || result.status !== "delivered");
-      return promise;
+      return promise.then(() => locked.get(result.seq)?.promise);
     },
     addEndpoint(endpoint, notice = null) {
       endpoints.set(endpoint.application_id, endpoint);
@@ -240,9 +311,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
       await (results.length > 0 ? recorded.promise : writing);
     },
     async settled() {
-      while (results.length > 0 || endpoints.size > 0 || writing) {
+      while (results.length > 0 || endpoints.size > 0 || writing || cancelNextTry) {
+        if (isGivenUp) tryAgain();
         flush();
-        await writing;
+        await (writing ?? timers.pause(retryAfterMs));
       }
     },
     giveUp() {

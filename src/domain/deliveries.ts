@@ -272,6 +272,12 @@ export interface StoredEvents extends Pick<StoredEvent, "taken" | "streamed"> {
  * Deliveries: the queue of each application, and the log of what was sent. Deliveries are numbered (`seq`) in the order
  * in which their events were published.
  */
+/** Results and states of endpoints that could not be stored yet. The notices about these endpoints were not stored. */
+export interface LockedRecords {
+  readonly seqs: ReadonlySet<number>;
+  readonly applicationIds: ReadonlySet<string>;
+}
+
 export interface DeliveryStore {
   /** The highest number given so far; 0 before the first. */
   last(): Promise<number>;
@@ -301,11 +307,14 @@ export interface DeliveryStore {
    * accepted it, else it stays canceled; the attempt is stored in both cases. A retry that was scheduled in an earlier
    * generation of its endpoint is due at once. The states of endpoints are stored too, with the notices about them,
    * unless their generation is over. A notice that is already stored changes nothing.
+   *
+   * @param locked called before it resolves, with what was not stored because other transactions hold the rows
    */
   record(
     results: readonly AttemptResult[],
     endpoints: readonly Endpoint[],
     notices?: readonly NewNotice[],
+    locked?: (found: LockedRecords) => void,
   ): Promise<void>;
   /**
    * Deliveries numbered below `below` (null for the first page), newest first. One call reads a bounded part of the

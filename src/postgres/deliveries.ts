@@ -5,6 +5,7 @@ import {
   type DeliveryPage,
   type DeliveryRecord,
   type DeliveryStore,
+  type LockedRecords,
   mostPendingCounted,
   type SentDelivery,
 } from "../domain/deliveries.ts";
@@ -216,22 +217,25 @@ export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned:
   return {
     ...deliveryClaims(pool, claimed, owned),
     ...deliveryStream(pool),
-    async record(results, endpoints, notices = []) {
+    async record(results, endpoints, notices = [], locked) {
       const record = (queries: Queries) =>
         recordAttempts(queries, owned, claimed.fenceOf, results, endpoints);
-      if (notices.length === 0) await record(pool);
+      let found: LockedRecords;
+      if (notices.length === 0) found = await record(pool);
       else {
-        await pool.transact(async (transaction) => {
-          await record(transaction);
+        found = await pool.transact(async (transaction) => {
+          const inUse = await record(transaction);
           const stateOf = ({ application_id: id }: NewNotice) =>
             endpoints.find(({ application_id }) => application_id === id);
           for (const notice of notices) {
             if (await isKeptState(transaction, stateOf(notice)))
               await finished(addNotice(transaction.orm, notice));
           }
+          return inUse;
         });
       }
-      claimed.release(results.map(({ seq }) => seq));
+      locked?.(found);
+      claimed.release(results.flatMap(({ seq }) => (found.seqs.has(seq) ? [] : seq)));
     },
     page,
     find,

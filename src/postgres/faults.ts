@@ -45,6 +45,11 @@ export function isConflictOfWork(error: unknown): boolean {
   return /^40(001|P01)$/.test(codeOf(error));
 }
 
+/** Whether a statement was canceled because it waited too long for a lock. Its transaction must be rolled back. */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === "55P03";
+}
+
 /** Whether the server cannot be reached, has ended the connection, or is starting or stopping. */
 export function isUnreachable(error: unknown): boolean {
   if (error instanceof NoPrimaryError) return true;

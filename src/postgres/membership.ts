@@ -43,10 +43,9 @@ const taking = `${locked}
 UPDATE endpoint_shards s SET owner = $1, epoch = s.epoch + 1 FROM wanted WHERE s.shard = wanted.shard
 RETURNING s.shard, s.epoch::float8`;
 
-const releasing = `
-UPDATE endpoint_shards s SET owner = NULL, epoch = s.epoch + 1
-FROM unnest($2::smallint[], $3::bigint[]) AS w(shard, epoch)
-WHERE w.shard = s.shard AND w.epoch = s.epoch AND s.owner = $1`;
+const releasing = `${locked}
+UPDATE endpoint_shards s SET owner = NULL, epoch = s.epoch + 1 FROM wanted
+WHERE s.shard = wanted.shard AND s.owner = $1`;
 
 /** Whether any replica is alive, by the database's clock. */
 export async function isAnyAlive({ run }: Queries): Promise<boolean> {

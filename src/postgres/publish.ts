@@ -11,7 +11,9 @@ import type {
 } from "../domain/deliveries.ts";
 import { DomainError, inOneLine } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
+import { second } from "../domain/time.ts";
 import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../store/rows.ts";
+import { isLockTimeout } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { publishingLock } from "./positions.ts";
 import type { ClaimedDeliveries, StoreRead } from "./queue.ts";
@@ -38,13 +40,17 @@ interface FannedOut {
  */
 const deliveryId = "d.prefix || lpad((d.seq % 100000000)::text, 8, '0')";
 
+/** How long publishing waits for a lock. Other publishers hold theirs for one commit. */
+const lockTimeoutMs = 3 * second;
+
 /**
  * Stores a batch of events with their deliveries in one statement: one round trip and one sync. Subscriptions are
  * locked in the order of their ids, so two publishing processes cannot deadlock. Numbers are taken after these locks,
- * so the numbers of a subscription's deliveries ascend with its sequence.
+ * so the numbers of a subscription's deliveries ascend with its sequence. The lock timeout holds until the end of the
+ * transaction.
  */
 const statement = `
-WITH started AS MATERIALIZED (SELECT ${publishingLock}),
+WITH started AS MATERIALIZED (SELECT set_config('lock_timeout', '${lockTimeoutMs}', true), ${publishingLock}),
 given AS MATERIALIZED (
   SELECT g.*, EXISTS (SELECT FROM users u WHERE u.id = g.broadcaster) AS is_known
   FROM started, unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[], $7::bigint[],
@@ -132,6 +138,60 @@ export function fanOut(
   ]);
 }
 
+/** Which of some events, by their index, have subscriptions that another transaction holds. */
+const heldSubscriptions = `
+WITH receivers AS (
+  SELECT k.n, s.id FROM unnest($1::bigint[], $2::text[], $3::bigint[]) WITH ORDINALITY AS k(broadcaster, name, version, n)
+  JOIN subscriptions s ON s.broadcaster_user_id = k.broadcaster AND s.event = k.name AND s.version = k.version
+),
+free AS MATERIALIZED (
+  SELECT s.id FROM subscriptions s WHERE s.id IN (SELECT id FROM receivers) FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT DISTINCT (n - 1)::float8 AS i FROM receivers WHERE id NOT IN (SELECT id FROM free)`;
+
+/** What subscriptions are to. */
+const subjectOf = ({ broadcaster_user_id, name, version }: NewEvent) =>
+  `${broadcaster_user_id} ${version} ${name}`;
+
+/** How long events are refused at once whose subscriptions were held. */
+const heldForMs = 5 * second;
+
+/**
+ * The subjects of events whose subscriptions another transaction has held for longer than `lockTimeoutMs`. It holds
+ * them as long as its process is stopped, so that the events of other subjects must not wait with them.
+ */
+class HeldSubjects {
+  readonly #until = new Map<string, number>();
+
+  constructor(readonly queries: Queries) {}
+
+  has(event: NewEvent): boolean {
+    return (this.#until.get(subjectOf(event)) ?? 0) > performance.now();
+  }
+
+  /** Looks which of the events that have waited too long for a lock are held. Returns whether any is. */
+  async find(events: readonly NewEvent[]): Promise<boolean> {
+    const now = performance.now();
+    for (const [subject, until] of this.#until) if (until <= now) this.#until.delete(subject);
+    const held = await this.queries.run<{ i: number }>(heldSubscriptions, [
+      events.map((event) => event.broadcaster_user_id),
+      events.map(({ name }) => name),
+      events.map(({ version }) => version),
+    ]);
+    for (const { i } of held) {
+      const event = events[i];
+      if (event) this.#until.set(subjectOf(event), performance.now() + heldForMs);
+    }
+    return held.length > 0;
+  }
+}
+
+/** The refusal of an event whose subscriptions are held. Nothing of it is stored. */
+function subscriptionsHeld(): DomainError {
+  const message = "A transaction of the database holds subscriptions to this event. Try again in a moment.";
+  return new DomainError("unavailable", message, { retryAfterSeconds: 5, isNothingKept: true });
+}
+
 interface EarlierEvent {
   readonly id: string;
   readonly fingerprint: Buffer;
@@ -166,6 +226,11 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   /** Ends when the statement in progress and all queued ones have ended. */
   let tail: Promise<void> = Promise.resolve();
   let isScheduled = false;
+  const held = new HeldSubjects(pool);
+
+  /** Whether work has failed because the subscriptions of some of these events are held. Nothing is stored then. */
+  const isOfHeld = async (error: unknown, events: readonly NewEvent[]): Promise<boolean> =>
+    isLockTimeout(error) && (await held.find(events).catch(() => false));
 
   const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
     const result = tail.then(work);
@@ -188,10 +253,16 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     });
   };
 
-  const keep = async (batch: readonly Waiting[]): Promise<void> => {
+  const keep = async (given: readonly Waiting[], isRepeated = false): Promise<void> => {
+    const batch = given.filter(({ event, reject }) => {
+      const isHeld = held.has(event);
+      if (isHeld) reject(subscriptionsHeld());
+      return !isHeld;
+    });
+    if (batch.length === 0) return;
     const read = claimed.beginRead();
+    const events = batch.map(({ event }) => event);
     try {
-      const events = batch.map(({ event }) => event);
       const outcomes = await outcomesOf(pool, events, await fanOut(pool, events, owned.replica));
       for (const [i, { event, reserveSlot, resolve, reject }] of batch.entries()) {
         const outcome = outcomes[i];
@@ -199,7 +270,9 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
         else if (outcome) resolve(storedEvent({ claimed, owned, read, reserveSlot }, event, outcome));
       }
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      // Only the events are refused whose subscriptions are held.
+      if (!isRepeated && (await isOfHeld(error, events))) await keep(batch, true);
+      else for (const { reject } of batch) reject(error);
     } finally {
       read.end();
     }
@@ -214,6 +287,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
       }),
     publishAll: (events, reserveSlot) =>
       enqueue(async () => {
+        if (events.some((event) => held.has(event))) throw subscriptionsHeld();
         const read = claimed.beginRead();
         try {
           const outcomes = await pool.transact(async (transaction) => {
@@ -231,6 +305,8 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
             return event ? storedEvent({ claimed, owned, read, reserveSlot }, event, outcome) : [];
           });
           return joinedEvents(stored);
+        } catch (error) {
+          throw (await isOfHeld(error, events)) ? subscriptionsHeld() : error;
         } finally {
           read.end();
         }

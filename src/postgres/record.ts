@@ -1,7 +1,10 @@
-import type { AttemptResult } from "../domain/deliveries.ts";
+import type { AttemptResult, LockedRecords } from "../domain/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { Queries } from "./pool.ts";
 import type { Fence, OwnedShards } from "./shards.ts";
+
+/** The first key of the advisory locks of endpoints' states. */
+const stateLock = 1_701_737_316;
 
 /**
  * Records results of attempts and states of endpoints in one statement. Results for a shard that this process has lost
@@ -11,16 +14,33 @@ import type { Fence, OwnedShards } from "./shards.ts";
  * A result that is already recorded changes nothing; its response may have been lost. A delivery may have changed
  * during its attempt. If its subscription is gone, it is canceled instead of retried. If its endpoint was enabled or
  * has another URL, its retry is due now, as all waiting ones. If it was canceled and the receiver accepted it, it
- * becomes `delivered`. The generation is read with a lock, which waits for a change of the URL that is being committed.
+ * becomes `delivered`. The generation is read with a lock, so that no change of the URL is committed meanwhile.
+ *
+ * It waits for no lock of a row, because the transaction that holds it may not end for a long time. It returns what it
+ * did not record for that reason. The first state of an endpoint has no row yet, so that states have advisory locks.
  */
 const statement = `
-WITH held AS MATERIALIZED (
+WITH owned AS (
   SELECT s.shard, s.epoch FROM endpoint_shards s
   JOIN unnest($1::smallint[], $2::bigint[]) AS own(shard, epoch) ON own.shard = s.shard AND own.epoch = s.epoch
-  ORDER BY s.shard FOR SHARE OF s
+),
+held AS MATERIALIZED (
+  SELECT s.shard, s.epoch FROM endpoint_shards s
+  JOIN unnest($1::smallint[], $2::bigint[]) AS own(shard, epoch) ON own.shard = s.shard AND own.epoch = s.epoch
+  ORDER BY s.shard FOR SHARE OF s SKIP LOCKED
 ),
 called AS MATERIALIZED (
-  SELECT id, endpoint_generation FROM applications WHERE id = ANY($16::text[]) ORDER BY id FOR SHARE
+  SELECT id, endpoint_generation FROM applications WHERE id = ANY($16::text[]) ORDER BY id FOR SHARE SKIP LOCKED
+),
+free AS MATERIALIZED (
+  SELECT d.seq FROM deliveries d WHERE d.seq = ANY($3::bigint[]) ORDER BY d.seq FOR NO KEY UPDATE SKIP LOCKED
+),
+asked AS MATERIALIZED (
+  SELECT g.* FROM unnest($3::bigint[], $4::text[], $5::smallint[], $6::smallint[], $7::smallint[], $8::bigint[], $9::text[],
+    $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $15::bigint[])
+    AS g(seq, application_id, shard, attempts, extra_attempts, at, status, next_attempt_at, resume_at, attempt, generation,
+      epoch)
+  JOIN owned USING (shard, epoch)
 ),
 given AS MATERIALIZED (
   SELECT g.*, g.status = 'delivered' AND g.attempt IS NOT NULL AS is_accepted,
@@ -28,25 +48,30 @@ given AS MATERIALIZED (
     CASE WHEN g.status = 'pending' THEN (
       SELECT count(*) = 0 FROM deliveries o JOIN subscriptions s ON s.id = o.subscription_id WHERE o.seq = g.seq
     ) ELSE false END AS is_canceled
-  FROM unnest($3::bigint[], $4::text[], $5::smallint[], $6::smallint[], $7::smallint[], $8::bigint[], $9::text[],
-    $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $15::bigint[])
-    AS g(seq, application_id, shard, attempts, extra_attempts, at, status, next_attempt_at, resume_at, attempt, generation,
-      epoch)
+  FROM asked g
   JOIN held USING (shard, epoch)
+  JOIN free USING (seq)
   LEFT JOIN called a ON a.id = g.application_id
+  WHERE a.id IS NOT NULL OR g.next_attempt_at IS NULL
+    OR NOT EXISTS (SELECT FROM applications x WHERE x.id = g.application_id)
   ORDER BY g.seq
+),
+states AS MATERIALIZED (
+  SELECT e.*, pg_try_advisory_xact_lock(${stateLock}, hashtext(e.application_id)) AS is_free
+  FROM json_to_recordset($14) AS e(application_id text, shard smallint, epoch bigint, generation bigint,
+    failing_since bigint, failures bigint, warned_at bigint, disabled_at bigint, disabled_reason text,
+    last_success_at bigint, last_failure_at bigint, last_failure_status bigint, last_failure_error text,
+    last_failure_outcome text, paused_until bigint)
 ),
 kept AS (
   INSERT INTO endpoints
   SELECT e.application_id, e.failing_since, e.failures, e.warned_at, e.disabled_at, e.disabled_reason, e.last_success_at,
     e.last_failure_at, e.last_failure_status, e.last_failure_error, e.last_failure_outcome,
     e.paused_until
-  FROM json_to_recordset($14) AS e(application_id text, shard smallint, epoch bigint, generation bigint, failing_since bigint,
-    failures bigint, warned_at bigint, disabled_at bigint, disabled_reason text, last_success_at bigint,
-    last_failure_at bigint, last_failure_status bigint, last_failure_error text,
-    last_failure_outcome text, paused_until bigint)
+  FROM states e
   JOIN held USING (shard, epoch)
   JOIN called a ON a.id = e.application_id AND a.endpoint_generation = e.generation
+  WHERE e.is_free
   ORDER BY e.application_id
   ON CONFLICT (application_id) DO UPDATE SET
     failing_since = excluded.failing_since, failures = excluded.failures, warned_at = excluded.warned_at,
@@ -54,7 +79,8 @@ kept AS (
     last_success_at = excluded.last_success_at, last_failure_at = excluded.last_failure_at,
     last_failure_status = excluded.last_failure_status, last_failure_error = excluded.last_failure_error,
     last_failure_outcome = excluded.last_failure_outcome, paused_until = excluded.paused_until
-)
+),
+recorded AS (
 UPDATE deliveries d SET
   attempts = g.attempts,
   extra_attempts = g.extra_attempts,
@@ -67,10 +93,23 @@ UPDATE deliveries d SET
     WHEN g.is_due_now THEN coalesce(g.resume_at, g.next_attempt_at) ELSE g.resume_at END,
   finished_at = CASE WHEN g.is_accepted AND d.status = 'canceled' THEN g.at WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_canceled OR g.status <> 'pending' THEN g.at END
 FROM given g
-WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')`;
+WHERE d.seq = g.seq
+  AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.attempts = g.attempts AND d.status = 'pending')
+)
+SELECT g.seq::float8, NULL AS application_id FROM asked g
+WHERE NOT EXISTS (SELECT FROM given WHERE given.seq = g.seq)
+  AND EXISTS (SELECT FROM deliveries d WHERE d.seq = g.seq)
+UNION ALL
+SELECT NULL, e.application_id FROM states e
+JOIN owned USING (shard, epoch)
+JOIN applications x ON x.id = e.application_id AND x.endpoint_generation = e.generation
+WHERE NOT e.is_free OR NOT EXISTS (SELECT FROM held h WHERE h.shard = e.shard)
+  OR NOT EXISTS (SELECT FROM called c WHERE c.id = e.application_id)`;
 
 /**
  * Records a batch of results and the states of endpoints. Ignores deliveries that were claimed in an earlier epoch.
+ *
+ * Returns what was not recorded, because other transactions hold the rows.
  *
  * @param fenceOf returns the shard and epoch in which a delivery in memory was claimed
  */
@@ -80,7 +119,7 @@ export async function recordAttempts(
   fenceOf: (seq: number) => Fence | undefined,
   results: readonly AttemptResult[],
   endpoints: readonly Endpoint[],
-): Promise<void> {
+): Promise<LockedRecords> {
   // Deliveries that are no longer in memory were released before.
   const fenced = results.flatMap((result) => {
     const fence = fenceOf(result.seq);
@@ -94,7 +133,7 @@ export async function recordAttempts(
     ...states.map((one) => one.application_id),
   ];
   const fences = new Map([...fenced, ...states].map((one) => [`${one.shard} ${one.epoch}`, one]));
-  await connection.run(statement, [
+  const locked = await connection.run<{ seq: number | null; application_id: string | null }>(statement, [
     [...fences.values()].map(({ shard }) => shard),
     [...fences.values()].map(({ epoch }) => epoch),
     fenced.map(({ seq }) => seq),
@@ -112,4 +151,8 @@ export async function recordAttempts(
     fenced.map(({ epoch }) => epoch),
     [...new Set(called)],
   ]);
+  return {
+    seqs: new Set(locked.flatMap(({ seq }) => seq ?? [])),
+    applicationIds: new Set(locked.flatMap(({ application_id }) => application_id ?? [])),
+  };
 }

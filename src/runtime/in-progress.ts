@@ -6,9 +6,9 @@ export class InProgress {
   /** @param now a clock that is never set */
   constructor(readonly now: () => number = performance.now.bind(performance)) {}
 
-  /** Counts a promise as in progress until it settles. Returns the same promise. */
-  add<Value>(work: Promise<Value>): Promise<Value> {
-    const one = { at: this.now() };
+  /** Counts a promise as in progress since `at` until it settles. Returns the same promise. */
+  add<Value>(work: Promise<Value>, at = this.now()): Promise<Value> {
+    const one = { at };
     this.#begun.add(one);
     const end = () => void this.#begun.delete(one);
     work.then(end, end);

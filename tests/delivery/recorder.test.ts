@@ -104,3 +104,34 @@ function virtualTime() {
   const time = new VirtualTime();
   return { timers: time.timers, monotonic: time.monotonic, pass: (ms: number) => time.pass(ms, settle) };
 }
+
+test("what another transaction locks is tried again, and holds up nothing else, but its own end", async () => {
+  const stored: number[] = [];
+  let isLocked = true;
+  const record: DeliveryStore["record"] = async (results, states, notices = [], locked) => {
+    const seqs = new Set(isLocked ? [1] : []);
+    const applicationIds = new Set(isLocked ? ["app"] : []);
+    for (const { seq } of results) if (!seqs.has(seq)) stored.push(seq);
+    if (states.length + notices.length > 0 && !isLocked) stored.push(-states.length);
+    locked?.({ seqs, applicationIds });
+  };
+  const store = { deliveries: { record } as DeliveryStore };
+  const { timers, monotonic, pass } = virtualTime();
+  const options = { store, log: createLog("off"), progressed() {}, noticed() {}, timers, monotonic };
+  const recorder = createRecorder(options);
+  const ended: number[] = [];
+  const add = (seq: number) => void recorder.add(attemptResult({ seq })).then(() => ended.push(seq));
+  add(1);
+  add(2);
+  recorder.addEndpoint(newEndpoint("app"));
+  await pass(250);
+  add(3);
+  await pass(250);
+  expect([stored, ended, recorder.unrecorded]).toEqual([[2, 3], [2, 3], 1]);
+  await pass(9_750);
+  expect(recorder.writingMs).toBe(10_000);
+  isLocked = false;
+  await pass(1_000);
+  expect([stored, ended, recorder.unrecorded, recorder.writingMs]).toEqual([[2, 3, 1, -1], [2, 3, 1], 0, 0]);
+  await recorder.settled();
+});

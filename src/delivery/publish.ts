@@ -2,17 +2,21 @@ import { BatchRefused } from "../domain/batches.ts";
 import type { DueDelivery, EventSink, ReserveSlot, StoredEvent } from "../domain/deliveries.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Store } from "../domain/store.ts";
+import type { AttemptTraces } from "../runtime/tracing/attempts.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
-/**
- * Publishes events: stores them, then passes their deliveries to the dispatcher in memory, as far as it has capacity.
- *
- * @param streamed called with the applications whose event stream has new events
- */
+interface Observers {
+  /** Called with the applications whose event stream has new events. */
+  readonly streamed?: (applicationIds: readonly string[]) => void;
+  /** Notes the trace of each event before its attempts can begin; null while tracing is off. */
+  readonly traces?: Pick<AttemptTraces, "note"> | null;
+}
+
+/** Publishes events: stores them, then passes deliveries to the dispatcher in memory, as far as it has capacity. */
 export function eventSink(
   store: Pick<Store, "events">,
   dispatcher: Pick<Dispatcher, "reserve" | "outcomeUnknown">,
-  streamed: (applicationIds: readonly string[]) => void = () => {},
+  { streamed = () => {}, traces = null }: Observers = {},
 ): EventSink {
   const keep = async <T extends Pick<StoredEvent, "taken" | "streamed">>(
     write: (reserveSlot: ReserveSlot) => Promise<T>,
@@ -33,10 +37,12 @@ export function eventSink(
   };
   return {
     async publish(event) {
+      traces?.note(event);
       const { id, deliveries } = await keep((reserveSlot) => store.events.publish(event, reserveSlot));
       return { id, deliveries };
     },
     async publishAll(events) {
+      if (traces) for (const event of events) traces.note(event);
       const { published } = await keep((reserveSlot) => store.events.publishAll(events, reserveSlot));
       return published;
     },

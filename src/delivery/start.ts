@@ -1,5 +1,5 @@
 import { receives } from "../domain/applications.ts";
-import { type EventSink, noReceiver } from "../domain/deliveries.ts";
+import { noReceiver } from "../domain/deliveries.ts";
 import { ownerGone } from "../domain/errors.ts";
 import type { ServerNotice, ServerNoticeData } from "../domain/notices.ts";
 import { StatisticCounter } from "../domain/statistics.ts";
@@ -9,7 +9,6 @@ import { watchEventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
 import { repeating, type Service, supervise } from "../runtime/services.ts";
 import { systemTimers, type Timers } from "../runtime/timers.ts";
-import type { AttemptTraces } from "../runtime/tracing/attempts.ts";
 import { type Collector, noSpans } from "../runtime/tracing/collector.ts";
 import { version } from "../runtime/version.ts";
 import { withEffects } from "../store/effects.ts";
@@ -85,21 +84,6 @@ export async function tracingOf(settings: Collector | null, log: Log) {
   const { AttemptTraces } = await import("../runtime/tracing/attempts.ts");
   const { tracer, ...tracing } = startTracing(settings, log);
   return { attempts: new AttemptTraces(tracer), ...tracing };
-}
-
-/** Returns a sink that notes the trace of each event before its attempts can begin. */
-function tracedSink(attempts: AttemptTraces | null, sink: EventSink): EventSink {
-  if (!attempts) return sink;
-  return {
-    publish(event) {
-      attempts.note(event);
-      return sink.publish(event);
-    },
-    publishAll(events) {
-      for (const event of events) attempts.note(event);
-      return sink.publishAll(events);
-    },
-  };
 }
 
 interface EngineOptions {
@@ -220,7 +204,7 @@ async function engineOn(
       callersChanged,
       deliveries: { ...dispatcher, wakeReplays: replays.wake, note: reports.note },
     }),
-    ...tracedSink(attempts, eventSink(store, dispatcher, reports.streamed)),
+    ...eventSink(store, dispatcher, { streamed: reports.streamed, traces: attempts }),
     listen(listener) {
       reports.listen(listener);
       replicas.onNotification((notification) => listener.replicaNotification(notification));

@@ -286,6 +286,14 @@ describe("deliveries of an endpoint", () => {
     expect([queue.isBusy, queue.hasMore, queue.needsClaim(now)]).toEqual([false, true, true]);
   });
 
+  test("keep the endpoint busy while they return, retries too", () => {
+    const queue = after(lookUp(), addRetries(1));
+    const [recalled] = queue.recall();
+    expect([queue.isBusy, queue.isForgettable]).toEqual([true, false]);
+    if (recalled) queue.returned(recalled, now);
+    expect(queue.isBusy).toBe(false);
+  });
+
   test("are in the hands of the next owner once the endpoint is lost", () => {
     const queue = after(lookUp(), add(1, 2));
     const made = begin(queue);

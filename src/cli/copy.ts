@@ -1,4 +1,4 @@
-import { AlreadyCopied, type CopyCounts, copiedNouns } from "../domain/copy.ts";
+import { type CopyCounts, copiedNouns } from "../domain/copy.ts";
 import { copyData, reopenData } from "../operations/copy.ts";
 import { type Environment, readSecret } from "../server/settings/read-config.ts";
 import { readDatabaseUrl, shownLocation } from "../store/database-url.ts";
@@ -27,10 +27,9 @@ The URLs must not have a password. If a database needs one, set ONAIR_DATABASE t
 put that into a file and its path into ONAIR_DATABASE_FILE.
 
 At the start, the source is marked as moved, so that no server uses or changes it; it keeps its
-data. To continue an interrupted copy, repeat the command. No server uses the target before the copy
-is complete: at the end, the rows of both sides are counted. Repeating a complete copy copies
-nothing, and says when it was completed. A damaged body of an event is not copied; the event is
-named.
+data. No server uses the target before the copy is complete: at the end, the rows of both sides are
+counted. An interrupted copy leaves the target empty; repeat the command to begin again. A damaged
+body of an event is not copied; the event is named.
 
 Exit code: 0 if everything is copied, 1 on failure, 2 for wrong usage, or a source or target that
 cannot be used.
@@ -47,11 +46,7 @@ export const copy = command({
     const to = values.reopen ? null : readLocation("--to", values.to, env, mistakes);
     if (mistakes.length > 0 || from === null) throw new UsageError(mistakes.join("\n"));
     if (to === null) await reopen(from);
-    else
-      await copyAll(from, to, out).catch((error) => {
-        if (error instanceof AlreadyCopied) return showCompleted(from, to, error.at, out);
-        throw error;
-      });
+    else await copyAll(from, to, out);
   },
 });
 
@@ -92,15 +87,6 @@ async function reopen(from: DataLocation): Promise<void> {
   await print(wasMarked ? `${location} can be served again.` : `${location} was not marked as moved.`);
 }
 
-/** Reports that the copy was completed earlier. */
-function showCompleted(from: DataLocation, to: DataLocation, at: string, out: Output): Promise<void> {
-  const [source, target] = [shownDataLocation(from), shownDataLocation(to)];
-  return out.answer(
-    { from: source, to: target, copied: null, completed_at: at },
-    `The copy from ${source} to ${target} was completed at ${at}; nothing was copied now. To serve it: ${serving(to)}`,
-  );
-}
-
 /** Returns the command that serves the data. A password is not shown; it stays in its variable. */
 function serving(location: DataLocation): string {
   if ("directory" in location) return `onair serve --data ${location.directory}`;
@@ -117,9 +103,8 @@ async function copyAll(from: DataLocation, to: DataLocation, out: Output): Promi
   let display: { end(): void } | null = null;
   const progress: Progress & { rows: number } = { bytes: 0, totalBytes: null, rows: 0 };
   const { counts, damagedBodies } = await copyData(from, to, {
-    counted(counts, there) {
-      const [totalRows, rows] = [rowsOf(counts), rowsOf(there)];
-      display = showProgress(Object.assign(progress, { totalRows, rows }));
+    counted(counts) {
+      display = showProgress(Object.assign(progress, { totalRows: rowsOf(counts) }));
     },
     copied(rows) {
       progress.rows += rows;

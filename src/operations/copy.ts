@@ -21,14 +21,15 @@ interface Copied {
 
 /** Callbacks for the progress of a copy. */
 interface CopyProgress {
-  /** Called with the rows of each noun in the source, and those already in the target from an interrupted copy. */
-  counted(counts: CopyCounts, there: CopyCounts): void;
+  /** Called with the rows of each noun in the source. */
+  counted(counts: CopyCounts): void;
   copied(rows: number): void;
 }
 
 /**
- * Copies all data from a location that no server uses to an empty one, and marks the source as moved. An interrupted
- * copy continues where it stopped. The target cannot be used before it is complete. Throws `StoreError`.
+ * Copies all data from a location that no server uses to an empty one, and marks the source as moved. The target cannot
+ * be used before it is complete. A copy that fails leaves the target empty and the source unmarked. When the last step
+ * fails, the source stays marked, because the target may be complete. Throws `StoreError`.
  */
 export async function copyData(
   from: DataLocation,
@@ -38,7 +39,7 @@ export async function copyData(
   let isBegun = false;
   try {
     return await copyingFrom(from, shownDataLocation(to), (source) =>
-      copyingTo(to, source.copyId, (target) => {
+      copyingTo(to, (target) => {
         isBegun = true;
         return copyAll(source, target, progress);
       }),
@@ -47,17 +48,16 @@ export async function copyData(
     if (!isBegun) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreError(
-      `${reason.replace(/\.?$/, ".")} The copy was interrupted: run the same command to continue it. To let servers use the source again, run: onair copy --reopen --from ${namedDataLocation(from)}`,
+      `${reason.replace(/\.?$/, ".")} The copy was interrupted: run the same command to begin it again.`,
     );
   }
 }
 
 async function copyAll(source: CopySource, target: CopyTarget, progress: CopyProgress): Promise<Copied> {
-  source.keepMark();
-  const [counts, there] = [await source.counts(), await target.counts()];
-  progress.counted(counts, there);
+  const counts = await source.counts();
+  progress.counted(counts);
   for (const noun of copiedNouns) {
-    for await (const rows of source.rows(noun, there[noun])) {
+    for await (const rows of source.rows(noun)) {
       await target.add(noun, rows);
       progress.copied(rows.length);
     }
@@ -68,6 +68,7 @@ async function copyAll(source: CopySource, target: CopyTarget, progress: CopyPro
     if (copied[noun] === counts[noun]) continue;
     throw new StoreError(`The source has ${counts[noun]} ${noun}, but the target has ${copied[noun]}`);
   }
+  source.keepMark();
   return { counts, damagedBodies: source.damagedBodies };
 }
 
@@ -84,17 +85,13 @@ async function copyingFrom<T>(
   return copyingFromDatabase(settingsOf(location), to, work);
 }
 
-async function copyingTo<T>(
-  location: DataLocation,
-  copyId: string,
-  work: (target: CopyTarget) => Promise<T>,
-): Promise<T> {
+async function copyingTo<T>(location: DataLocation, work: (target: CopyTarget) => Promise<T>): Promise<T> {
   if ("directory" in location) {
     const { copyingToDirectory } = await import("../store/sqlite/copy.ts");
-    return copyingToDirectory(location.directory, copyId, work);
+    return copyingToDirectory(location.directory, work);
   }
   const { copyingToDatabase } = await import("../postgres/copy.ts");
-  return copyingToDatabase(settingsOf(location), copyId, work);
+  return copyingToDatabase(settingsOf(location), work);
 }
 
 /** Removes the mark of data that was moved; returns false when there is none. Throws `StoreError`. */

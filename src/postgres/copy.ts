@@ -6,18 +6,13 @@ import {
   type CopyCounts,
   type CopySource,
   type CopyTarget,
-  completedNow,
   copiedNouns,
-  copiedSetting,
   copiedSettings,
-  copyIdSetting,
   copyingSetting,
-  incompleteMessage,
   movedMessage,
   movedSetting,
-  refuseFull,
+  notEmpty,
 } from "../domain/copy.ts";
-import { newId } from "../domain/ids.ts";
 import { StoreError } from "../domain/store.ts";
 import { type ConnectionSettings, namedLocation, shownLocation } from "../store/database-url.ts";
 import { columnsOf } from "../store/drizzle/columns-of.ts";
@@ -25,7 +20,7 @@ import { isAnyAlive } from "./membership.ts";
 import { advisoryLocks, takeLock } from "./migrations.ts";
 import { openPostgres, schemaOf } from "./open.ts";
 import { openPool, type Postgres, type Queries } from "./pool.ts";
-import { currentPart, hasPart, makePart, partOf } from "./retention.ts";
+import { makePart, partOf } from "./retention.ts";
 import { foldedNames, termsOf } from "./search.ts";
 import { tables } from "./tables.ts";
 
@@ -106,12 +101,9 @@ export async function copyingFromDatabase<T>(
   const location = shownLocation(settings);
   const pool = await openNewest(settings);
   try {
-    // A part of a copy would be taken for all data.
-    if ((await settingOf(pool, copyingSetting)) !== undefined)
-      throw new StoreError(incompleteMessage(location), true);
     // Marks first and then checks for servers. A server does this in the opposite order, so one of them notices the
     // other.
-    const { marked, copyId, isNew } = await mark(pool, to);
+    const { marked, isNew } = await mark(pool, to);
     if (marked !== to) throw new StoreError(movedMessage(location, namedLocation(settings), marked), true);
     let isKept = !isNew;
     try {
@@ -126,10 +118,9 @@ export async function copyingFromDatabase<T>(
           isKept = true;
         };
         return work({
-          copyId,
           damagedBodies: [],
           counts: () => countsOf(moment),
-          rows: (noun, skipped) => rowsOf(moment, noun, skipped),
+          rows: (noun) => rowsOf(moment, noun),
           keepMark,
         });
       });
@@ -159,8 +150,7 @@ export async function reopenDatabase(settings: ConnectionSettings): Promise<bool
 
 /** Prevents other copies of the database until the transaction ends. Throws a `StoreError` when one is running. */
 async function requireOnlyCopy(transaction: Queries, location: string): Promise<void> {
-  if (!(await takeLock(transaction, advisoryLocks.copy)))
-    throw new StoreError(`A copy of the database ${location} is running. Wait until it ends, or stop it.`);
+  if (!(await takeLock(transaction, advisoryLocks.copy))) throw copyIsRunning(location);
 }
 
 /** Opens a database with the current schema, without statement timeouts, because a statement may read all data. */
@@ -183,33 +173,22 @@ async function openNewest(settings: ConnectionSettings): Promise<Postgres> {
   return openPool(settings, { connections: 2, statementTimeoutMs: 0 });
 }
 
-export async function settingOf(queries: Queries, key: string): Promise<string | undefined> {
+async function settingOf(queries: Queries, key: string): Promise<string | undefined> {
   const [row] = await queries.run<{ value: string }>("SELECT value FROM settings WHERE key = $1", [key]);
   return row?.value;
 }
 
-/**
- * Marks the source if it is not marked yet. Returns the mark and the id of the copy, which are those of the first copy.
- */
-function mark(pool: Postgres, to: string) {
-  return pool.transact(async ({ run }) => {
-    const put = "INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT";
-    const made = await run(`${put} DO NOTHING RETURNING key`, [movedSetting, to]);
-    const isNew = made.length > 0;
-    // An id without a mark is of an earlier copy, and is replaced. A mark of an older version has no id yet.
-    const ofCopy = isNew ? "(key) DO UPDATE SET value = excluded.value" : "DO NOTHING";
-    await run(`${put} ${ofCopy}`, [copyIdSetting, newId()]);
-    const settings = await run<{ key: string; value: string }>(
-      "SELECT key, value FROM settings WHERE key IN ($1, $2)",
-      [movedSetting, copyIdSetting],
-    );
-    const valueIn = (name: string) => settings.find(({ key }) => key === name)?.value ?? "";
-    return { marked: valueIn(movedSetting), copyId: valueIn(copyIdSetting), isNew };
-  });
+/** Marks the source if it is not marked yet. Returns the mark, which may be of an earlier copy. */
+async function mark(pool: Postgres, to: string): Promise<{ marked: string; isNew: boolean }> {
+  const made = await pool.run(
+    "INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING key",
+    [movedSetting, to],
+  );
+  return { marked: (await settingOf(pool, movedSetting)) ?? "", isNew: made.length > 0 };
 }
 
 async function removeMark(queries: Queries): Promise<void> {
-  await queries.run("DELETE FROM settings WHERE key IN ($1, $2)", [movedSetting, copyIdSetting]);
+  await queries.run("DELETE FROM settings WHERE key = $1", [movedSetting]);
 }
 
 /** Throws a `StoreError` when a server uses the database. */
@@ -236,16 +215,11 @@ async function countsOf(queries: Queries): Promise<CopyCounts> {
   return counts;
 }
 
-async function* rowsOf(
-  moment: Queries,
-  noun: CopiedNoun,
-  skipped: number,
-): AsyncGenerator<readonly CopiedRow[]> {
+async function* rowsOf(moment: Queries, noun: CopiedNoun): AsyncGenerator<readonly CopiedRow[]> {
   const cursor = `copied_${noun}`;
   await moment.run(
     `DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT row_to_json(r)::text AS row FROM (${statementOf(noun)}) AS r`,
   );
-  if (skipped > 0) await moment.run(`MOVE FORWARD ${skipped} FROM ${cursor}`);
   for (;;) {
     const found = await moment.run<{ row: string }>(`FETCH ${batchRows} FROM ${cursor}`);
     if (found.length > 0) yield found.map(({ row }) => rowOf(noun, JSON.parse(row)));
@@ -275,106 +249,112 @@ function keyOf(noun: CopiedNoun): readonly string[] {
 }
 
 /**
- * Copies into an empty database, or continues an interrupted copy. The database is marked as incomplete, so a server
- * that starts meanwhile refuses it. Throws `StoreError`.
+ * Copies into an empty database, in one transaction: an interrupted copy leaves it empty. It is marked first, so that a
+ * server that starts meanwhile refuses it; after a killed copy the mark stays until the next one. Throws `StoreError`.
  */
 export async function copyingToDatabase<T>(
   settings: ConnectionSettings,
-  copyId: string,
   work: (target: CopyTarget) => Promise<T>,
 ): Promise<T> {
   await (await openPostgres(settings, { connections: 1 })).close();
+  const location = `The database ${shownLocation(settings)}`;
   const pool = openPool(settings, { connections: 1, statementTimeoutMs: 0 });
+  const removeCopying = ({ run }: Queries) => run("DELETE FROM settings WHERE key = $1", [copyingSetting]);
+  let isMarked = false;
   try {
-    await claim(pool, `The database ${shownLocation(settings)}`, copyId);
-    const filling = new Filling(pool);
-    const made = await work({
-      counts: () => countsOf(pool),
-      add: (noun, rows) => filling.add(noun, rows),
-      derive: () => deriveAll(pool, Date.now()),
+    await requireOnlyCopyTo(pool, shownLocation(settings));
+    await pool.transact(async (transaction) => {
+      await transaction.run("LOCK TABLE settings IN ACCESS EXCLUSIVE MODE");
+      if (Object.values(await countsOf(transaction)).some((count) => count > 0)) throw notEmpty(location);
+      await transaction.run("INSERT INTO settings (key, value) VALUES ($1, '') ON CONFLICT DO NOTHING", [
+        copyingSetting,
+      ]);
     });
-    const completed = [copiedSetting, completedNow(copyId), copyingSetting];
-    await pool.run("UPDATE settings SET key = $1, value = $2 WHERE key = $3", completed);
-    return made;
+    isMarked = true;
+    // A server checks for the mark after its first heartbeat, so one of them notices the other.
+    await requireUnserved(pool, shownLocation(settings));
+    return await pool.transact(async (transaction) => {
+      const filling = new Filling(transaction);
+      const made = await work({
+        counts: () => countsOf(transaction),
+        add: (noun, rows) => filling.add(noun, rows),
+        derive: () => filling.derive(Date.now()),
+      });
+      await removeCopying(transaction);
+      return made;
+    });
+  } catch (error) {
+    if (isMarked) await removeCopying(pool).catch(() => {}); // the first error is the one to report
+    throw error;
   } finally {
     await pool.close();
   }
 }
 
-/** Marks the database as the target of this copy. */
-async function claim(pool: Postgres, location: string, copyId: string): Promise<void> {
-  const isNew = await pool.transact(async (transaction) => {
-    await transaction.run("LOCK TABLE settings IN ACCESS EXCLUSIVE MODE");
-    const marked = await settingOf(transaction, copyingSetting);
-    if (marked === copyId) return false;
-    if (marked)
-      throw new StoreError(`${location} has a part of another copy: create the database again.`, true);
-    const there = await countsOf(transaction);
-    if (Object.values(there).some((count) => count > 0))
-      refuseFull(location, copyId, await settingOf(transaction, copiedSetting));
-    await transaction.run("INSERT INTO settings (key, value) VALUES ($1, $2)", [copyingSetting, copyId]);
-    return true;
-  });
-  try {
-    // A server checks for the mark after its first heartbeat, so one of them notices the other.
-    await requireUnserved(pool, location);
-  } catch (error) {
-    if (isNew) await pool.run("DELETE FROM settings WHERE key = $1", [copyingSetting]);
-    throw error;
-  }
+/** Prevents other copies to and from the database until the only connection of the pool is closed. */
+async function requireOnlyCopyTo(pool: Postgres, location: string): Promise<void> {
+  const [row] = await pool.run<{ is_mine: boolean }>("SELECT pg_try_advisory_lock($1) AS is_mine", [
+    advisoryLocks.copy,
+  ]);
+  if (!row?.is_mine) throw copyIsRunning(location);
 }
+
+const copyIsRunning = (location: string) =>
+  new StoreError(`A copy of the database ${location} is running. Wait until it ends, or stop it.`);
 
 const numberOf = (row: CopiedRow, name: string): number => Number(row[name] ?? 0);
 
-/** Sets sequences and the parts of the log to continue after the copied rows, and collects the planner's statistics. */
-async function deriveAll(pool: Postgres, now: number): Promise<void> {
-  for (const table of ["notices", "audit"]) {
-    await pool.run(
-      `SELECT setval(pg_get_serial_sequence('${table}', 'seq'), max(seq)) FROM ${table} HAVING max(seq) > 0`,
-    );
-  }
-  const current = await currentPart(pool);
-  await pool.transact((transaction) => makePart(transaction, current + 1));
-  // Retention counts from the time of the copy, because the original times of the parts are not known.
-  for (let part = 0; part <= current; part++) {
-    if (!(await hasPart(pool, "deliveries", part))) continue;
-    await pool.run(
-      "INSERT INTO delivery_parts (part, begun_at, ended_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-      [part, now, part < current ? now : null],
-    );
-  }
-  await pool.run("ANALYZE");
-}
-
+/** Fills the tables in one transaction. */
 class Filling {
   /** Parts of the log that are known to exist. */
   readonly #parts = new Set([0]);
+  /** The highest number that an event or delivery uses; 0 without any. */
+  #last = 0;
 
-  constructor(readonly pool: Postgres) {}
+  constructor(readonly transaction: Queries) {}
 
-  /** Adds rows in one transaction, which is not synced to disk. The last commit of the copy syncs all of them. */
   async add(noun: CopiedNoun, rows: readonly CopiedRow[]): Promise<void> {
-    const isLogged = noun === "events" || noun === "deliveries";
-    if (isLogged) await this.#reserveNumbers(rows.flatMap(numbersOf));
-    await this.pool.transact(async (transaction) => {
-      await transaction.run("SET LOCAL synchronous_commit = off");
-      if (noun === "users") await addUsers(transaction, rows);
-      else if (noun === "events") await addEvents(transaction, rows);
-      else await insert(transaction, noun, rows);
-    });
+    if (noun === "events" || noun === "deliveries") {
+      for (const number of rows.flatMap(numbersOf)) {
+        this.#last = Math.max(this.#last, number);
+        await this.#makePart(partOf(number));
+      }
+    }
+    if (noun === "users") await addUsers(this.transaction, rows);
+    else if (noun === "events") await addEvents(this.transaction, rows);
+    else await insert(this.transaction, noun, rows);
   }
 
-  /** Makes the parts of the log for these numbers, and sets the sequence after them. */
-  async #reserveNumbers(numbers: readonly number[]): Promise<void> {
-    for (const part of new Set(numbers.map(partOf))) {
-      if (this.#parts.has(part)) continue;
-      await this.pool.transact((transaction) => makePart(transaction, part));
-      this.#parts.add(part);
+  async #makePart(part: number): Promise<void> {
+    if (this.#parts.has(part)) return;
+    await makePart(this.transaction, part);
+    this.#parts.add(part);
+  }
+
+  /** Sets sequences and parts of the log to continue after the copied rows, and collects the planner's statistics. */
+  async derive(now: number): Promise<void> {
+    const { run } = this.transaction;
+    for (const table of ["notices", "audit"]) {
+      await run(
+        `SELECT setval(pg_get_serial_sequence('${table}', 'seq'), max(seq)) FROM ${table} HAVING max(seq) > 0`,
+      );
     }
-    await this.pool.run(
-      "SELECT setval('delivery_numbers', greatest($1::bigint, last_value)) FROM delivery_numbers",
-      [numbers.reduce((most, number) => Math.max(most, number), 1)],
-    );
+    if (this.#last > 0) {
+      // Makes the change of the sequence part of the transaction. `setval` alone is not rolled back.
+      await run("ALTER SEQUENCE delivery_numbers RESTART");
+      await run("SELECT setval('delivery_numbers', $1)", [this.#last]);
+    }
+    const current = partOf(this.#last);
+    await this.#makePart(current + 1);
+    // Retention counts from the time of the copy, because the original times of the parts are not known.
+    for (const part of this.#parts) {
+      if (part > current) continue;
+      await run(
+        "INSERT INTO delivery_parts (part, begun_at, ended_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        [part, now, part < current ? now : null],
+      );
+    }
+    await run("ANALYZE");
   }
 }
 

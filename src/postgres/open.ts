@@ -1,3 +1,4 @@
+import { copyingSetting, incompleteMessage } from "../domain/copy.ts";
 import { StoreError } from "../domain/store.ts";
 import { type ConnectionSettings, shownLocation } from "../store/database-url.ts";
 import type { PoolOptions } from "./driver.ts";
@@ -33,7 +34,7 @@ export async function openPostgres(
 
 /**
  * Returns the names of applied and pending migrations. `isNewer`: a newer version has applied further, compatible ones.
- * Changes nothing. Throws a `StoreError`.
+ * Changes nothing. Throws a `StoreError`, also for a database that a copy is filling.
  */
 export async function schemaOf(settings: ConnectionSettings): Promise<{
   readonly applied: readonly string[];
@@ -44,6 +45,10 @@ export async function schemaOf(settings: ConnectionSettings): Promise<{
   try {
     await requireUsable(pool);
     const applied = await appliedSteps(pool);
+    if (applied > 0) {
+      const copying = await pool.run("SELECT FROM settings WHERE key = $1", [copyingSetting]);
+      if (copying.length > 0) throw new StoreError(incompleteMessage(shownLocation(settings)), true);
+    }
     const names = schemaSteps.map(({ name }) => name);
     const isNewer = applied > names.length;
     return { applied: names.slice(0, applied), pending: names.slice(applied), isNewer };

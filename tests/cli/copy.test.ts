@@ -81,7 +81,7 @@ describe("wrong usage changes nothing", () => {
 
 test("a finished copy that cannot become the database says what to do", async () => {
   const to = ownDirectory();
-  const copied = copyingToDirectory(to, "id", async () => void mkdirSync(join(to, "onair.db")));
+  const copied = copyingToDirectory(to, async () => void mkdirSync(join(to, "onair.db")));
   const database = join(to, "onair.db");
   await expect(copied).rejects.toThrow(`${database} is not a file. Move it away, or name another directory`);
 });

@@ -1,6 +1,5 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
-import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, existsSync, openSync, renameSync } from "node:fs";
 import { type Column, getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import {
@@ -9,22 +8,26 @@ import {
   type CopyCounts,
   type CopySource,
   type CopyTarget,
-  completedNow,
   copiedNouns,
-  copiedSetting,
   copiedSettings,
-  copyIdSetting,
   movedMessage,
   movedSetting,
-  refuseFull,
+  notEmpty,
 } from "../../domain/copy.ts";
 import type { Attempt } from "../../domain/deliveries.ts";
-import { newId } from "../../domain/ids.ts";
 import { StoreError } from "../../domain/store.ts";
 import { columnsOf } from "../drizzle/columns-of.ts";
 import { attemptReader } from "./deliveries.ts";
 import { type KeptBody, keptBody, readableBody } from "./delivery-rows.ts";
-import { copyingName, databaseIn, explain, lockDirectory, removeLog, sync } from "./directory.ts";
+import {
+  copyingIn,
+  databaseIn,
+  explain,
+  lockDirectory,
+  removeDatabase,
+  removeLog,
+  sync,
+} from "./directory.ts";
 import { codeOf } from "./faults.ts";
 import { migrate } from "./migrations.ts";
 import { look, openDatabase, schemaState } from "./open.ts";
@@ -62,10 +65,7 @@ export async function copyingFromDirectory<T>(
     const marked = markOf(db);
     if (marked !== null && marked !== to)
       throw new StoreError(movedMessage(directory, directory, marked), true);
-    // An id without a mark is of an earlier copy: an older version, which does not know ids, has reopened the source.
-    const copyId = (marked !== null && settingOf(db, copyIdSetting)) || newId();
-    const put = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?), (?, ?)";
-    db.run(put, [movedSetting, to, copyIdSetting, copyId]);
+    db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [movedSetting, to]);
     let isKept = marked !== null;
     try {
       const keepMark = () => {
@@ -73,10 +73,9 @@ export async function copyingFromDirectory<T>(
       };
       const damagedBodies: string[] = [];
       return await work({
-        copyId,
         damagedBodies,
         counts: async () => countsIn(db),
-        rows: (noun, skipped) => rowsOf(db, noun, skipped, damagedBodies),
+        rows: (noun) => rowsOf(db, noun, damagedBodies),
         keepMark,
       });
     } catch (error) {
@@ -113,26 +112,23 @@ function openNewest(directory: string) {
   return openDatabase(directory, lock);
 }
 
-export const settingOf = (db: Database, key: string): string | undefined =>
-  db.query<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?").get(key)?.value;
-
-const markOf = (db: Database) => settingOf(db, movedSetting) ?? null;
+const markOf = (db: Database): string | null =>
+  db.query<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?").get(movedSetting)
+    ?.value ?? null;
 
 function removeMark(db: Database): void {
-  db.run("DELETE FROM settings WHERE key IN (?, ?)", [movedSetting, copyIdSetting]);
+  db.run("DELETE FROM settings WHERE key = ?", [movedSetting]);
 }
 
 async function* rowsOf(
   db: Database,
   noun: CopiedNoun,
-  skipped: number,
   damagedBodies: string[],
 ): AsyncGenerator<readonly CopiedRow[]> {
   const attemptsOf = attemptReader(db);
   const columns = columnsOf(sqliteTables[noun]);
   let batch: CopiedRow[] = [];
-  const all = db.query<Record<string, unknown>, [number]>(`${statementOf(noun)} LIMIT -1 OFFSET ?`);
-  for (const row of all.iterate(skipped)) {
+  for (const row of db.query<Record<string, unknown>, []>(statementOf(noun)).iterate()) {
     for (const [name, column] of columns) row[name] = asJson(column, row[name]);
     if (noun === "events") {
       const kept = row["body"] as KeptBody | null;
@@ -191,26 +187,18 @@ function asJson({ dataType }: Column, value: unknown): unknown {
  */
 export async function copyingToDirectory<T>(
   directory: string,
-  copyId: string,
   work: (target: CopyTarget) => Promise<T>,
 ): Promise<T> {
   const lock = lockDirectory(directory);
+  const partial = copyingIn(directory);
   try {
-    if (existsSync(databaseIn(directory)))
-      refuseFull(
-        directory,
-        copyId,
-        look(directory, (db) => settingOf(db, copiedSetting)),
-      );
-    const name = copyingName + copyId;
-    for (const file of readdirSync(directory)) {
-      if (file.startsWith(copyingName) && !file.startsWith(name)) rmSync(join(directory, file));
-    }
-    const partial = join(directory, name);
-    const made = await filled(partial, copyId, work);
+    if (existsSync(databaseIn(directory))) throw notEmpty(directory);
+    removeDatabase(partial);
+    const made = await filled(partial, work);
     putInPlace(partial, directory);
     return made;
   } catch (error) {
+    removeDatabase(partial);
     // An error of SQLite is about the target. The source throws errors of its own.
     throw codeOf(error) === "" ? error : explain(error, directory);
   } finally {
@@ -230,8 +218,8 @@ function putInPlace(partial: string, directory: string): void {
   }
 }
 
-async function filled<T>(file: string, copyId: string, work: (target: CopyTarget) => Promise<T>): Promise<T> {
-  if (!existsSync(file)) closeSync(openSync(file, "wx", 0o600));
+async function filled<T>(file: string, work: (target: CopyTarget) => Promise<T>): Promise<T> {
+  closeSync(openSync(file, "wx", 0o600));
   const db = new Database(file, { create: false, readwrite: true, strict: true });
   try {
     db.run("PRAGMA auto_vacuum = INCREMENTAL");
@@ -248,10 +236,6 @@ async function filled<T>(file: string, copyId: string, work: (target: CopyTarget
         for (const _ of fillingSearch(db)) await Bun.sleep(0);
       },
     });
-    db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [
-      copiedSetting,
-      completedNow(copyId),
-    ]);
     db.run("PRAGMA wal_checkpoint(TRUNCATE)");
     return made;
   } finally {

@@ -36,8 +36,8 @@ export const restoringIn = (directory: string): string => join(directory, "onair
 /** Returns the path of the file for events that could not be stored; see `WriterConflict`. */
 export const setAsideIn = (directory: string): string => join(directory, "onair.set-aside.ndjson");
 
-/** The file that `onair copy` fills is named by this prefix and the id of the copy. */
-export const copyingName = "onair.copying-";
+/** Returns the path of the file that `onair copy` fills before it becomes the database. */
+export const copyingIn = (directory: string): string => join(directory, "onair.copying");
 
 /**
  * Throws a `StoreError` when a directory without a database has parts of one. An empty database must not be created
@@ -45,7 +45,7 @@ export const copyingName = "onair.copying-";
  */
 export function requireNoParts(directory: string): void {
   const parts: readonly (readonly [RegExp, string])[] = [
-    [new RegExp(`^${copyingName}[^-]+$`), "an interrupted copy: continue it with the same onair copy"],
+    [/^onair\.copying$/, "an interrupted copy: begin the same onair copy again"],
     [/^onair\.restoring$/, "an interrupted restore: restore again"],
     // SQLite would apply this file to the new database. An empty one stays when the database is removed under a server.
     [/^onair\.db-(wal|journal)$/, "a database that is missing: move that back"],

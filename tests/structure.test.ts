@@ -267,7 +267,6 @@ const rawStatements = [
   "postgres/migrations.ts",
   "postgres/notifications.ts",
   "postgres/nouns.ts",
-  "postgres/online.ts",
   "postgres/open.ts",
   "postgres/pool.ts",
   "postgres/positions.ts",

@@ -22,8 +22,8 @@ The only way back to an older version is a backup, so make one first: --backup d
 
   --data DIR         the data directory (ONAIR_DATA, default: onair-data); refused while a server
                      uses it
-  --database URL     instead: the PostgreSQL database (ONAIR_DATABASE, ONAIR_DATABASE_FILE); can run
-                     beside servers
+  --database URL     instead: the PostgreSQL database (ONAIR_DATABASE, ONAIR_DATABASE_FILE);
+                     refused while servers of an earlier version use it
   --config FILE      instead: the data named by this settings file of "onair serve" (ONAIR_CONFIG)
   --dry-run          only list the applied and pending migrations; can run beside a server
   --backup FILE      first copy the database into a new file, for "onair restore"

@@ -155,18 +155,12 @@ async function requireOnlyCopy(transaction: Queries, location: string): Promise<
 
 /** Opens a database with the current schema, without statement timeouts, because a statement may read all data. */
 async function openNewest(settings: ConnectionSettings): Promise<Postgres> {
-  const { applied, pending, isNewer } = await schemaOf(settings);
+  const { applied, pending } = await schemaOf(settings);
   const location = shownLocation(settings);
   if (applied.length === 0) throw new StoreError(`There is no data in the database ${location}.`, true);
   if (pending.length > 0) {
     throw new StoreError(
       `The data of ${location} is of an older version. Migrate it first, with onair migrate.`,
-      true,
-    );
-  }
-  if (isNewer) {
-    throw new StoreError(
-      `The data of ${location} is of a newer version of onair. Copy it with that version.`,
       true,
     );
   }

@@ -8,8 +8,8 @@ import {
   type Migration,
   statementsOf,
 } from "../store/applied-migrations.ts";
-import { isAnyAlive, leaseMs } from "./membership.ts";
-import { isConcurrent, runConcurrently, withLockTimeout } from "./online.ts";
+import { codeOf } from "./faults.ts";
+import { isAnyAlive } from "./membership.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
 /** The advisory locks of the program. Those of publishing are apart from them; see `deliveries/positions.ts`. */
@@ -31,107 +31,62 @@ export async function takeLock(transaction: Queries, lock: number): Promise<bool
   return row?.is_mine === true;
 }
 
-/**
- * A migration. If its SQL contains `CONCURRENTLY`, its statements run one by one outside of a transaction, and run
- * again after an interruption. Otherwise they run in one transaction, which is rolled back and retried when it has to
- * wait for a lock.
- */
-export interface SchemaStep extends Migration {
-  /**
-   * Whether earlier versions can still use the database, because the migration only adds data that they need not know.
-   * If not, the migration requires that no replica runs, and earlier versions refuse the database afterwards.
-   */
-  readonly isCompatible?: boolean;
-}
-
 /** All migrations in order; imported as text, so that they are inside the executable. */
-export const schemaSteps: readonly SchemaStep[] = [{ name: "0000_start", sql: start }];
-
-/** The lock is polled: waiting in a statement would hold a snapshot, which blocks CREATE INDEX CONCURRENTLY. */
-const lockAgainMs = 50;
-/** Longer than the lease of a replica that was killed. */
-const longestLeaseMs = leaseMs + second;
+export const schemaSteps: readonly Migration[] = [{ name: "0000_start", sql: start }];
 
 /** The table of applied migrations. No other program uses this name. */
 const table = "onair_migrations";
 
+/** How long a migration waits for the lock of a table. */
+const lockTimeoutMs = 10 * second;
+
 /**
- * Migrates a database to the current schema, step by step, while other connections use it. `applying` is called with
- * the name of each step before it begins. Several processes may call this at once; one waits for the other. Throws a
- * `StoreError` as `appliedSteps` does, and when a step has to wait too long.
+ * Migrates a database to the current schema, in one transaction. `applying` is called with the name of each migration
+ * before it begins. Several processes may call this at once; one waits for the other. Throws a `StoreError` as
+ * `appliedSteps` does, while a server of an earlier version is alive, and when another transaction holds a table.
  *
  * @param connection a pool of one connection without statement timeout, directly to the server
  */
 export async function migrateDatabase(
   connection: Postgres,
-  list: readonly SchemaStep[] = schemaSteps,
+  list: readonly Migration[] = schemaSteps,
   applying: (name: string) => void = () => {},
 ): Promise<void> {
-  if ((await appliedSteps(connection, list)) >= list.length) return;
-  while (!(await isLocked(connection))) await Bun.sleep(lockAgainMs);
+  if ((await appliedSteps(connection, list)) === list.length) return;
+  await connection.run("SELECT pg_advisory_lock($1)", [advisoryLocks.migration]);
   try {
-    await connection.run(
-      `CREATE TABLE IF NOT EXISTS ${table} (number integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL)`,
+    await connection.transact(async (transaction) => {
+      await transaction.run(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+      await transaction.run(
+        `CREATE TABLE IF NOT EXISTS ${table} (number integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL)`,
+      );
+      const applied = await appliedSteps(transaction, list);
+      if (applied < list.length) await requireAlone(transaction);
+      for (const [number, step] of list.entries()) {
+        if (number < applied) continue;
+        applying(step.name);
+        for (const statement of statementsOf(step)) await transaction.run(statement);
+        await transaction.run(`INSERT INTO ${table} VALUES ($1, $2, $3)`, [number, step.name, hashOf(step)]);
+      }
+    });
+  } catch (error) {
+    if (codeOf(error) !== "55P03") throw error;
+    throw new StoreError(
+      "Another transaction holds a table that the migration changes. Look for it in pg_stat_activity, end it, and start again.",
     );
-    await connection.run(
-      `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS compatible boolean NOT NULL DEFAULT false`,
-    );
-    const applied = await appliedSteps(connection, list);
-    for (const [number, step] of list.entries()) {
-      if (number < applied) continue;
-      applying(step.name);
-      await apply(connection, number, step);
-    }
   } finally {
     // If this fails, closing the connection releases the lock.
     await connection.run("SELECT pg_advisory_unlock($1)", [advisoryLocks.migration]).catch(() => {});
   }
 }
 
-async function isLocked(connection: Queries): Promise<boolean> {
-  const [row] = await connection.run<{ is_locked: boolean }>("SELECT pg_try_advisory_lock($1) AS is_locked", [
-    advisoryLocks.migration,
-  ]);
-  return row?.is_locked === true;
-}
-
-async function apply(connection: Postgres, number: number, step: SchemaStep): Promise<void> {
-  const { name, sql, isCompatible = false } = step;
-  const statements = statementsOf(step);
-  const note = ({ run }: Queries) =>
-    run(`INSERT INTO ${table} VALUES ($1, $2, $3, $4)`, [number, name, hashOf(step), isCompatible]);
-  if (isConcurrent(sql)) {
-    for (const statement of statements) await runConcurrently(connection, statement);
-    await note(connection);
-    return;
-  }
-  if (!isCompatible) await untilAlone(connection);
-  await withLockTimeout(connection, name, async (transaction) => {
-    if (!isCompatible) await requireAlone(transaction, name);
-    for (const statement of statements) await transaction.run(statement);
-    await note(transaction);
-  });
-}
-
-/** Waits until no replica is alive, for as long as the lease of a killed one lasts. */
-async function untilAlone(connection: Queries): Promise<void> {
-  const until = performance.now() + longestLeaseMs;
-  const hasReplicas = await hasTable(connection, "replicas");
-  while (hasReplicas && performance.now() < until && (await isAnyAlive(connection))) {
-    await Bun.sleep(lockAgainMs);
-  }
-}
-
-/**
- * Throws a `StoreError` when replicas run, because they do not know the step. None can join until this transaction
- * ends.
- */
-async function requireAlone(transaction: Queries, name: string): Promise<void> {
+/** Throws a `StoreError` when a server uses the database. None can join until this transaction ends. */
+async function requireAlone(transaction: Queries): Promise<void> {
   if (!(await hasTable(transaction, "replicas"))) return;
   await transaction.run("LOCK TABLE replicas IN SHARE MODE");
   if (!(await isAnyAlive(transaction))) return;
   throw new StoreError(
-    `Replicas of an earlier version use the database, and cannot continue after the migration ${name}. Stop them, and start this one again.`,
+    "A server of an earlier version uses the database, or ended within the last seconds: stop all of them, and start this one again.",
   );
 }
 
@@ -146,16 +101,13 @@ export async function hasTable({ run }: Queries, name: string): Promise<boolean>
  */
 export async function appliedSteps(
   connection: Queries,
-  list: readonly SchemaStep[] = schemaSteps,
+  list: readonly Migration[] = schemaSteps,
 ): Promise<number> {
   if (!(await hasTable(connection, table))) {
     await requireEmpty(connection);
     return 0;
   }
-  const applied = await connection.run<AppliedMigration>(
-    `SELECT name, hash, coalesce((to_jsonb(m) ->> 'compatible')::boolean, false) AS "isCompatible"
-     FROM ${table} m ORDER BY number`,
-  );
+  const applied = await connection.run<AppliedMigration>(`SELECT name, hash FROM ${table} ORDER BY number`);
   return checkedCount(list, applied, { what: "The database", wayBack: "", isMisuse: true });
 }
 

@@ -33,13 +33,12 @@ export async function openPostgres(
 }
 
 /**
- * Returns the names of applied and pending migrations. `isNewer`: a newer version has applied further, compatible ones.
+ * Returns the names of applied and pending migrations.
  * Changes nothing. Throws a `StoreError`, also for a database that a copy is filling.
  */
 export async function schemaOf(settings: ConnectionSettings): Promise<{
   readonly applied: readonly string[];
   readonly pending: readonly string[];
-  readonly isNewer: boolean;
 }> {
   const pool = openPool(settings, { connections: 1 });
   try {
@@ -50,8 +49,7 @@ export async function schemaOf(settings: ConnectionSettings): Promise<{
       if (copying.length > 0) throw new StoreError(incompleteMessage(shownLocation(settings)), true);
     }
     const names = schemaSteps.map(({ name }) => name);
-    const isNewer = applied > names.length;
-    return { applied: names.slice(0, applied), pending: names.slice(applied), isNewer };
+    return { applied: names.slice(0, applied), pending: names.slice(applied) };
   } catch (error) {
     throw explained(error, settings);
   } finally {

@@ -14,13 +14,13 @@ const mostKept = 50_000;
 
 type Parted = "deliveries" | "events";
 
-export const firstOfPart = (part: number) => part * partSize;
+const firstOfPart = (part: number) => part * partSize;
 
 /** Returns the part of a number. */
 export const partOf = (seq: number) => Math.floor(seq / partSize);
 
 /** Returns the part of the numbers that are given now. */
-export async function currentPart(queries: Queries): Promise<number> {
+async function currentPart(queries: Queries): Promise<number> {
   const [row] = await queries.run<{ last: number }>(
     "SELECT last_value::float8 AS last FROM delivery_numbers",
   );
@@ -37,7 +37,7 @@ export async function makePart(transaction: Queries, part: number): Promise<void
   }
 }
 
-export const hasPart = (queries: Queries, table: Parted, part: number): Promise<boolean> =>
+const hasPart = (queries: Queries, table: Parted, part: number): Promise<boolean> =>
   hasTable(queries, `${table}_${part}`);
 
 /**
@@ -47,7 +47,7 @@ export const hasPart = (queries: Queries, table: Parted, part: number): Promise<
  * @param kept the condition on a row `r` that is kept; it must be indexed
  * @param before runs in the transaction of the replacement, before writers wait for it
  */
-export async function keepOfPart(
+async function keepOfPart(
   pool: Postgres,
   table: Parted,
   part: number,

@@ -10,8 +10,6 @@ export interface Migration {
 export interface AppliedMigration {
   readonly name: string;
   readonly hash: string;
-  /** Whether versions that do not know the migration can still use the database. */
-  readonly isCompatible?: boolean;
 }
 
 /** The wording of the error for a database of another version. */
@@ -35,8 +33,8 @@ export const statementsOf = ({ sql }: Migration): string[] =>
     .filter((statement) => statement !== "");
 
 /**
- * Returns the number of applied migrations. It exceeds the length of `list` when a newer version has applied compatible
- * ones. Throws a `StoreError` for an unknown migration that is not compatible, and for one whose text differs.
+ * Returns the number of applied migrations. Throws a `StoreError` for an unknown migration, which a newer version has
+ * applied, and for one whose text differs.
  *
  * @param applied in the order in which they were applied
  */
@@ -48,7 +46,6 @@ export function checkedCount(
   for (const [i, done] of applied.entries()) {
     const known = list[i];
     if (!known) {
-      if (done.isCompatible) continue;
       throw new StoreError(
         `${what} was written by a newer version of onair (its migration ${done.name} is unknown here). Use that version${wayBack}.`,
         isMisuse,

@@ -70,7 +70,7 @@ describe("the data directory", () => {
   );
 
   test.each([
-    ["onair.copying-01KEYN5Z9V5Z8N1F4T7Y0XW3CD", "an interrupted copy"],
+    ["onair.copying", "an interrupted copy"],
     ["onair.restoring", "an interrupted restore"],
     ["onair.db-wal", "a database that is missing"],
   ])("with %s is never taken for a new one: it has a part of %s", (file, what) => {
@@ -143,6 +143,21 @@ describe("migrations", () => {
       (one, i): Migration => (i === 0 ? { ...one, sql: `${one.sql}\n-- changed` } : one),
     );
     expect(() => migrate(db, changed)).toThrow("written by a build of onair with another schema");
+  });
+
+  test("a second migration is applied once and keeps the rows", () => {
+    const db = new Database(":memory:");
+    migrate(db);
+    db.run("INSERT INTO tags VALUES (1, 'there')");
+    const second = {
+      name: "0099_second",
+      sql: "ALTER TABLE tags ADD COLUMN motto TEXT NOT NULL DEFAULT 'hello'",
+    };
+    const names: string[] = [];
+    for (let i = 0; i < 2; i++) migrate(db, [...migrations, second], (name) => names.push(name));
+    expect(names).toEqual([second.name]);
+    expect(db.query("SELECT * FROM tags").values()).toEqual([[1, "there", "hello"]]);
+    expect(() => migrate(db)).toThrow("written by a newer version of onair");
   });
 
   test("all steps are applied or none", () => {

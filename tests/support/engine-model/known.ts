@@ -66,6 +66,8 @@ export interface KnownDelivery {
   /** The index of the attempt by which its first attempt is made; null: none is. */
   firstMade: number | null;
   attempts: number;
+  /** What its receiver answered, in order, without what no log has because a process was killed. */
+  answered: string[];
   underWay: SeenAttempt | null;
   /** Whether a receiver took it, and did at any time. */
   isTaken: boolean;
@@ -85,6 +87,7 @@ export const newlyKnownDelivery = (
   ...its,
   firstMade: null,
   attempts: 0,
+  answered: [],
   underWay: null,
   isTaken: false,
   wasTaken: false,

@@ -11,7 +11,7 @@ import { loggedDeliveries, newEvent, storedApplication, type TestStore } from ".
 import { VirtualTime } from "../virtual-time.ts";
 import { type EngineProcess, engineProcess, type Start } from "./engine-process.ts";
 import { type KnownApplication, type KnownSubscription, newlyKnown } from "./known.ts";
-import { boundsMs, Promises } from "./promises.ts";
+import { answerOf, boundsMs, Promises } from "./promises.ts";
 import { Receivers } from "./receivers.ts";
 
 export const broadcasters = [1, 2] as const;
@@ -27,7 +27,7 @@ export class Platform {
   readonly time = new VirtualTime();
   readonly #lines: string[] = [];
   readonly #log = keptLog("error", this.time.now);
-  readonly promises = new Promises(limits, this.time.monotonic, (line) => this.say(line));
+  readonly promises = new Promises(limits, this.time, (line) => this.say(line));
   readonly receivers = new Receivers(this.promises, this.time.monotonic, this.time.timers);
   /** How many deliveries were acknowledged for each event. */
   readonly acknowledged = new Map<string, number>();
@@ -114,7 +114,7 @@ export class Platform {
     const events = Array.from({ length: count }, () =>
       newEvent(`e${++this.#events}`, { ...fields, expires_at }),
     );
-    if (expires_at !== null) for (const { id } of events) this.promises.expiring.add(id);
+    if (expires_at !== null) for (const { id } of events) this.promises.expiring.set(id, expires_at);
     const { sink } = this.process;
     const made = count <= 3 ? await Promise.all(events.map(sink.publish)) : await sink.publishAll(events);
     for (const { id, deliveries } of made) this.acknowledged.set(id, deliveries);
@@ -207,6 +207,10 @@ export class Platform {
       const { application } = delivery.subscription;
       // That it had ended without an attempt was not recorded.
       if (application.wasDisabled || application.wasStream) delivery.lateUntil = this.promises.attempts;
+      const logged = one.attempts.map(answerOf);
+      if (!isPartOf(logged, delivery.answered))
+        this.promises.problems.push(`${one.sequence} has ${logged} in the log, not ${delivery.answered}`);
+      delivery.answered = logged;
       delivery.attempts = one.attempts.length;
       delivery.isTaken = one.status === "delivered";
     }
@@ -268,3 +272,10 @@ export class Platform {
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Whether all of `some` are in `all`, in this order. */
+function isPartOf(some: readonly string[], all: readonly string[]): boolean {
+  let found = 0;
+  for (const one of all) if (one === some[found]) found++;
+  return found === some.length;
+}

@@ -1,9 +1,10 @@
 import { isOverloaded, retrySchedule } from "../../../src/delivery/retry.ts";
 import type { SendResult } from "../../../src/delivery/send/send.ts";
 import { sign } from "../../../src/delivery/signature.ts";
-import type { DeliveryRecord } from "../../../src/domain/deliveries.ts";
+import type { Attempt, DeliveryRecord } from "../../../src/domain/deliveries.ts";
 import { disableAfterMs, type Endpoint } from "../../../src/domain/endpoints.ts";
 import { minute } from "../../../src/domain/time.ts";
+import type { VirtualTime } from "../virtual-time.ts";
 import {
   type KnownApplication,
   type KnownDelivery,
@@ -25,6 +26,9 @@ interface Limits {
   readonly connections: number;
 }
 
+/** What came of an attempt, as the log has it. */
+export const answerOf = ({ outcome, status }: Pick<Attempt, "outcome" | "status">) => `${status ?? outcome}`;
+
 /** What is promised of attempts, checked with each one. What is broken is in `problems`. */
 export class Promises {
   readonly problems: string[] = [];
@@ -33,17 +37,19 @@ export class Promises {
   readonly applications = new Map<string, KnownApplication>();
   readonly subscriptions = new Map<string, KnownSubscription>();
   readonly deliveries = new Map<string, KnownDelivery>();
-  /** Events with a time to live. */
-  readonly expiring = new Set<string>();
+  /** When events with a time to live expire. */
+  readonly expiring = new Map<string, number>();
   readonly #dropped = new Map<string, Set<string>>();
   /** Those under way, and the generation to which each is sent where that is certain. */
   readonly #underWay = new Map<SeenAttempt, number | null>();
 
   constructor(
     readonly limits: Limits,
-    readonly elapsed: () => number,
+    readonly time: Pick<VirtualTime, "now" | "monotonic">,
     readonly trace: (line: string) => void,
   ) {}
+
+  readonly elapsed = () => this.time.monotonic();
 
   #broken(what: string, { sequence, subscription, number }: SeenAttempt): void {
     const { application } = this.subscriptions.get(subscription) as KnownSubscription;
@@ -96,6 +102,10 @@ export class Promises {
     if (delivery.isTaken && ++delivery.repeats > this.everAsked(delivery))
       this.#broken("sent again although it was taken", attempt);
     delivery.isTaken = false;
+    // A person may ask for what has expired.
+    const expiresAt = this.expiring.get(attempt.event) ?? Number.POSITIVE_INFINITY;
+    if (expiresAt <= this.time.now() && this.everAsked(delivery) === 0)
+      this.#broken("sent although it has expired", attempt);
     this.#checkWaits(attempt, delivery, application);
     const generation = application.changing > 0 ? null : (application.committed?.endpoint_generation ?? null);
     if (generation !== null && generation === application.disabledGeneration)
@@ -174,6 +184,7 @@ export class Promises {
     if (result.class === "canceled") return;
     this.#made(attempt);
     delivery.attempts++;
+    delivery.answered.push(answerOf({ outcome: result.class, status: result.status }));
     delivery.isTaken = result.class === "ok";
     if (delivery.isTaken) delivery.wasTaken = true;
     else this.#failed(attempt, result, delivery);
@@ -247,7 +258,11 @@ export class Promises {
   #failed(attempt: SeenAttempt, result: SendResult, delivery: KnownDelivery): void {
     delivery.subscription.application.hadTrouble = true;
     if (result.status === 410) delivery.wasGone = true;
-    const waitMs = Math.max(0.8 * (retrySchedule[0] as number), result.retryAfterMs ?? 0);
+    const { attempts, subscription } = delivery;
+    // What was asked for, and what a former URL has answered, is not part of the schedule.
+    const isScheduled = this.everAsked(delivery) + subscription.application.generations === 0;
+    const scheduledMs = retrySchedule[isScheduled ? attempts - 1 : 0] ?? 0;
+    const waitMs = Math.max(0.8 * scheduledMs, result.retryAfterMs ?? 0);
     delivery.lastFailure = { began: attempt.startedAt, at: this.elapsed(), waitMs };
   }
 

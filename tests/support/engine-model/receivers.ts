@@ -3,8 +3,22 @@ import { attemptTimeoutMs } from "../../../src/delivery/send/send.ts";
 import type { Timers } from "../../../src/runtime/timers.ts";
 import { ok } from "../dispatching.ts";
 
-/** What a receiver answers. A slow one answers when it is told to, or the attempt times out. */
-export const answers = ["ok", "400", "410", "429", "500", "503", "reset", "slow"] as const;
+/**
+ * What a receiver answers. A slow one answers when it is told to, or the attempt times out. "ok from 4" takes a delivery
+ * at its fourth attempt, and answers 500 before.
+ */
+export const answers = [
+  "ok",
+  "400",
+  "410",
+  "429",
+  "500",
+  "503",
+  "reset",
+  "slow",
+  "ok from 2",
+  "ok from 4",
+] as const;
 export type Answer = (typeof answers)[number];
 
 /** The `Retry-After` of a 429. */
@@ -54,13 +68,14 @@ export class Receivers {
   /** What it has been sent already and not answered is answered so, too. */
   answer(host: string, answer: Answer): void {
     this.#answers.set(host, answer);
-    for (const one of this.#of(host)) if (one.seen.isWritten && answer !== "slow") one.end(resultOf(answer));
+    for (const one of this.#of(host))
+      if (one.seen.isWritten && answer !== "slow") one.end(resultOf(answer, one.seen));
   }
 
   /** Answers the first of what waits for an answer; the receiver stays as it is. */
   answerOne(host: string, answer: Answer): void {
     const one = this.#of(host).find(({ seen }) => seen.isWritten);
-    if (answer !== "slow") one?.end(resultOf(answer));
+    if (one && answer !== "slow") one.end(resultOf(answer, one.seen));
   }
 
   /** Connections to it are being made until it is reachable. */
@@ -72,9 +87,10 @@ export class Receivers {
     }
   }
 
+  /** All are reachable and take deliveries, some only at a later attempt. */
   allWell(): void {
     for (const host of this.#unreachable) this.setReachable(host, true);
-    for (const host of this.#answers.keys()) this.answer(host, "ok");
+    for (const [host, answer] of this.#answers) if (!answer.startsWith("ok")) this.answer(host, "ok");
   }
 
   /** Whether each attempt is answered at once by a 2xx. */
@@ -103,7 +119,7 @@ export class Receivers {
           this.observer.written(seen);
           const answer = this.#answers.get(host) ?? "ok";
           // No answer comes before the engine has done its step.
-          if (answer !== "slow") setImmediate(() => one.end(resultOf(answer)));
+          if (answer !== "slow") setImmediate(() => one.end(resultOf(answer, seen)));
         },
         end: (result) => {
           if (!own.delete(one)) return;
@@ -155,8 +171,13 @@ function seenAttempt(request: SendRequest, index: number, startedAt: number): Se
   };
 }
 
-function resultOf(answer: Answer | "timeout" | "canceled"): SendResult {
+function resultOf(
+  answer: Answer | "timeout" | "canceled",
+  attempt?: Pick<SeenAttempt, "number">,
+): SendResult {
   if (answer === "ok") return ok;
+  const takenAt = /^ok from (\d)$/.exec(answer)?.[1];
+  if (takenAt) return resultOf((attempt?.number ?? 0) < Number(takenAt) ? "500" : "ok");
   if (answer === "reset" || answer === "timeout" || answer === "canceled")
     return { ...ok, class: answer, status: null, error: answer };
   const asked = answer === "429" ? { retryAfterMs } : {};

@@ -1,8 +1,11 @@
 import { retrySchedule } from "../../../src/delivery/retry.ts";
 import type { DeliveryRecord } from "../../../src/domain/deliveries.ts";
 import { hour, minute } from "../../../src/domain/time.ts";
+import { ok } from "../dispatching.ts";
 import { enable } from "./changes.ts";
 import type { Platform } from "./platform.ts";
+import { answerOf } from "./promises.ts";
+import { retryAfterMs } from "./receivers.ts";
 
 /**
  * All receivers are well, nothing is held up, and enough time passes: then nothing waits, and the log says what was.
@@ -11,7 +14,9 @@ export async function comesToItsEnd(on: Platform): Promise<void> {
   on.say("the end");
   on.process.gates.openAll();
   on.receivers.allWell();
-  await on.settle();
+  // By the schedule alone, and then what waits for disabled endpoints.
+  await on.pass(31 * hour);
+  on.check();
   for (const one of on.promises.applications.values()) {
     on.begun(enable(on, one), "enable");
     await on.settle();
@@ -49,21 +54,38 @@ function wrongEnd(on: Platform, record: DeliveryRecord): string[] {
   const { application } = subscription;
   const isRemoved = on.removed.includes(record);
   const made = record.attempts.length;
+  const last = known.answered.at(-1);
+  const wasTakenLast = last === answerOf({ outcome: ok.class, status: ok.status });
+  // What an application had in memory when it was disabled has ended without its result.
+  const mayDiffer = isRemoved || application.wasDisabled || application.wasStream;
   const ends = {
-    delivered: wasTaken || application.wasStream,
+    delivered: mayDiffer ? wasTaken || application.wasStream : wasTakenLast,
     canceled: subscription.removal !== "none" || application.wasDisabled,
-    expired:
-      on.promises.expiring.has(record.event_id) || on.promises.droppedOf(application).has(record.event_id),
-    failed: wasGone || made >= retrySchedule.length + 1,
+    expired: mayHaveExpired(record) || on.promises.droppedOf(application).has(record.event_id),
+    failed: !wasTakenLast && (wasGone || made >= retrySchedule.length + 1),
   };
   const name = `${application.id} ${subscription.id.slice(-3)} ${record.sequence}`;
   // What retention has removed is known as it was before, and may have ended in the same moment.
   const hasEnded =
     record.status === "pending" ? isRemoved && Object.values(ends).includes(true) : ends[record.status];
-  const problems = hasEnded ? [] : [`${name} is ${record.status} at the end`];
+  const problems = hasEnded ? [] : [`${name} is ${record.status} at the end, after ${known.answered}`];
+  const logged = record.attempts.map(answerOf);
+  if (!mayDiffer && subscription.removal === "none") {
+    if (logged.join() !== known.answered.join())
+      problems.push(`${name} has ${logged} in the log, not ${known.answered}`);
+    if (wasTakenLast && record.status !== "delivered" && on.promises.everAsked(known) === 0)
+      problems.push(`${name} was taken, and is ${record.status}`);
+  }
   if (made > retrySchedule.length + 1 + on.promises.everAsked(known) + application.generations)
     problems.push(`${name} was attempted ${made} times`);
   return problems;
+}
+
+/** Whether its time was over when it ended, or would have been at its next attempt. */
+function mayHaveExpired({ expires_at, finished_at, attempts }: DeliveryRecord): boolean {
+  if (expires_at === null) return false;
+  const waitMs = attempts.length === 0 ? 0 : Math.max(retrySchedule[attempts.length - 1] ?? 0, retryAfterMs);
+  return (finished_at ?? 0) + 1.2 * waitMs >= expires_at;
 }
 
 /** The sequence of a subscription has no gap and no repeat. */

@@ -19,6 +19,8 @@ export const applicationIds = ["A", "B", "C"] as const;
 const limits = { concurrency: 4, connections: 12 };
 const event = { event: "channel.followed", version: 1 };
 const retention = { deliveredMs: hour, failedMs: 2 * day, bodiesMs: hour };
+/** An engine that is stopped ends within this virtual time, unless something hangs. */
+const longestStopMs = hour;
 /** Of processor time, because other programs may use the machine as well. */
 const longestRestMs = 10 * second;
 
@@ -176,8 +178,11 @@ export class Platform {
       await this.settle();
     } else {
       const stopped = process.stop().then(() => true);
-      while (!(await Promise.race([stopped, this.turns(50).then(() => false)])))
+      const until = this.time.monotonic() + longestStopMs;
+      while (!(await Promise.race([stopped, this.turns(50).then(() => false)]))) {
+        if (this.time.monotonic() > until) throw new Error("the engine does not stop");
         await this.time.pass(1_000, () => this.settle());
+      }
       await this.settle();
       process.kill();
     }

@@ -8,6 +8,7 @@ import { isoTime, minute, second } from "../domain/time.ts";
 import { watchEventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
 import { repeating, type Service, supervise } from "../runtime/services.ts";
+import { Stops } from "../runtime/stops.ts";
 import { systemTimers, type Timers } from "../runtime/timers.ts";
 import { type Collector, noSpans } from "../runtime/tracing/collector.ts";
 import { version } from "../runtime/version.ts";
@@ -109,10 +110,12 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   const applying = (migration: string) => log.info("migrating", { migration });
   const conflicted = (conflict: WriterConflict) => log.error("events_conflicted", { ...conflict });
   const storage = await openStorage(settings.location, { onFault, lock, applying, conflicted });
+  const stops = new Stops(log);
+  stops.add("store", () => storage.store.close());
   try {
-    return await engineOn(storage, options);
+    return await engineOn(storage, options, stops);
   } catch (error) {
-    await storage.store.close();
+    await stops.stop(0);
     throw error;
   }
 }
@@ -120,12 +123,15 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
 async function engineOn(
   { store, ownership, replicas, check }: OpenStorage,
   { settings, log, now, monotonic, random, callersChanged, timers = systemTimers }: EngineOptions,
+  stops: Stops,
 ): Promise<Engine> {
   const signingKey = readSigningKey(await signingKeyOf(store));
   const hold = await openHold({ store, isRequired: settings.holdDeliveries ?? false, now, log, timers });
   const isHeld = () => hold.isHeld;
   const eventLoop = watchEventLoop();
+  stops.add("event loop", () => eventLoop.stop());
   const tracing = await tracingOf(settings.tracing, log);
+  if (tracing) stops.add("tracing", () => tracing.stop());
   const attempts = tracing?.attempts ?? null;
   const counter = new StatisticCounter(now);
   const broadcast = replicas.broadcast.bind(replicas);
@@ -133,9 +139,11 @@ async function engineOn(
 
   const sending = sendingOf(settings, now);
   const sender = createSender(sending);
+  stops.add("sender", () => sender.close());
   // A separate sender, so that a notify URL that hangs takes no connections from deliveries. The URL may be in the
   // operator's private network.
   const noticeSender = createSender({ ...sending, allowPrivate: true, connections: 4 });
+  stops.add("notice sender", () => noticeSender.close());
   const notices = noticesOf(settings.notifyUrl !== null);
   const notifier = createNotifier({
     store,
@@ -196,6 +204,14 @@ async function engineOn(
     timers,
   );
   const stopping = new AbortController();
+  stops.add("services", async (graceMs) => {
+    stopping.abort();
+    reports.stop();
+    noticeSender.close();
+    const cancelCutOff = timers.after(graceMs, () => sender.close());
+    await services.stop();
+    cancelCutOff();
+  });
   return {
     started: Promise.resolve(),
     store: withEffects({
@@ -235,18 +251,7 @@ async function engineOn(
       const fault = await check(isTroubled);
       return fault ?? (dispatcher.recordingMs > stalledAfterMs ? "stalled" : null);
     },
-    async stop(graceMs) {
-      stopping.abort();
-      eventLoop.stop();
-      reports.stop();
-      noticeSender.close();
-      const cancelCutOff = timers.after(graceMs, () => sender.close());
-      await services.stop();
-      cancelCutOff();
-      sender.close();
-      await tracing?.stop();
-      await store.close();
-    },
+    stop: (graceMs) => stops.stop(graceMs),
   };
 }
 

@@ -1,6 +1,8 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
+import { startEngine } from "../../src/delivery/start.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { Stops } from "../../src/runtime/stops.ts";
+import { engineSettings } from "../../src/server/engine-settings.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
 import { startApp } from "../../src/server/start.ts";
 import { keptLog } from "../support/kept-log.ts";
@@ -34,4 +36,30 @@ test("a start that fails after both listeners were started leaves no port and no
   const app = await startApp({ config: config(), log, now: Date.now, showAdminKey: async () => {} });
   await app.stop();
   expect([await isListening(port), await isListening(adminPort)]).toEqual([false, false]);
+});
+
+test("an engine whose start fails after the store was opened leaves no timer of its thread", async () => {
+  const directory = ownDirectory();
+  const set = spyOn(globalThis, "setInterval");
+  const cleared = spyOn(globalThis, "clearInterval");
+  try {
+    const config = readConfig(["--data", directory], {});
+    const settings = { ...engineSettings(config, {}), webhookProxy: "no URL" };
+    const started = startEngine({
+      settings,
+      log: createLog("off"),
+      now: Date.now,
+      monotonic: Date.now,
+      random: Math.random,
+    });
+    await expect(started).rejects.toThrow();
+    const left = set.mock.results.filter(
+      ({ value }) => !cleared.mock.calls.some(([timer]) => timer === value),
+    );
+    expect(set.mock.calls.length).toBeGreaterThan(0);
+    expect(left).toEqual([]);
+  } finally {
+    set.mockRestore();
+    cleared.mockRestore();
+  }
 });

@@ -59,9 +59,23 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     },
   );
   const { remote } = thread;
-  const early = await openReadingIfReady(location, onFault, remote.store);
-  if (!early) await thread.started;
-  const reader = early ?? (await openReading(location, onFault, remote.store));
+  const end = async (graceMs: number) => {
+    // Does not reject if the start has failed, because `started` has rejected with the reason.
+    if (!(await isStarted)) return;
+    await remote.stop(graceMs);
+    thread.end();
+    lock?.close();
+  };
+  const openReader = async () => {
+    const early = await openReadingIfReady(location, onFault, remote.store);
+    if (early) return early;
+    await thread.started;
+    return openReading(location, onFault, remote.store);
+  };
+  const reader = await openReader().catch(async (error: unknown) => {
+    await end(0);
+    throw error;
+  });
   return {
     started: thread.started,
     store: withEffects({ reads: reader, writes: remote.store, callersChanged }),
@@ -87,11 +101,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     watchOutcomes: (watched) => remote.watchOutcomes(watched).catch(() => {}),
     async stop(graceMs) {
       await reader.close();
-      // Does not reject if the start has failed, because `started` has rejected with the reason.
-      if (!(await isStarted)) return;
-      await remote.stop(graceMs);
-      thread.end();
-      lock?.close();
+      await end(graceMs);
     },
   };
 }

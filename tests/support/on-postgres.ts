@@ -1,5 +1,5 @@
 /*
- * Runs Bun with a PostgreSQL server for tests: bun tests/support/on-postgres.ts test tests/http
+ * Runs Bun with a PostgreSQL server for tests: bun tests/support/on-postgres.ts test tests/api
  * The server is private, in a temporary directory, and ends with the command. Does nothing if PostgreSQL is not
  * installed.
  */

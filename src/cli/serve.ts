@@ -1,3 +1,4 @@
+import { newReplica } from "../domain/replicas.ts";
 import { awsVariables } from "../operations/backups/destination.ts";
 import { isThisMachineAlone } from "../runtime/client-address.ts";
 import { descriptorLimit } from "../runtime/descriptors.ts";
@@ -108,14 +109,16 @@ function printKey(secret: string): Promise<void> {
  * Opens the log named by the settings; SIGHUP reopens its file. Also handles SIGUSR1 and SIGUSR2, which would otherwise
  * end the process.
  */
-async function logOf({ logLevel, logFile, logFormat }: Config, env: Environment): Promise<Log> {
+async function logOf({ logLevel, logFile, logFormat, database }: Config, env: Environment): Promise<Log> {
   const isTerminal = logFile === null && process.stderr.isTTY === true;
   const isText = logFormat === "text" || (logFormat === "auto" && isTerminal);
+  const replica = database === null ? null : newReplica();
   const output = new LogOutput({
+    replica,
     ...(logFile !== null && { open: fileLines(logFile) }),
     ...(isText && { render: await textRendering(isTerminal, env) }),
   });
-  const log = createLog(logLevel, Date.now, output);
+  const log = createLog(logLevel, Date.now, output, replica);
   onSignals(["SIGHUP", "SIGUSR1", "SIGUSR2"], (signal) => {
     if (signal !== "SIGHUP") return log.info("signal_ignored", { signal });
     if (logFile === null) return;

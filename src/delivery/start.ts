@@ -109,7 +109,13 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   const { settings, onFault, lock, log } = options;
   const applying = (migration: string) => log.info("migrating", { migration });
   const conflicted = (conflict: WriterConflict) => log.error("events_conflicted", { ...conflict });
-  const storage = await openStorage(settings.location, { onFault, lock, applying, conflicted });
+  const storage = await openStorage(settings.location, {
+    onFault,
+    lock,
+    applying,
+    conflicted,
+    replica: log.replica,
+  });
   const stops = new Stops(log);
   stops.add("store", () => storage.store.close());
   try {

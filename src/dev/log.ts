@@ -61,6 +61,7 @@ export function devLog({ terminal, level, now, isPrinted }: DevLogOptions): Log 
   const warn = at("warn");
   const { flushRepeated, ...errorMethods } = loggingErrors({ warn, error: at("error"), now });
   return {
+    replica: null,
     debug: at("debug"),
     info: at("info"),
     warn,

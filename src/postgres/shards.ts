@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { newReplica } from "../domain/replicas.ts";
 import type { Queries } from "./pool.ts";
 
 /** The number of shards. It must not change, because stored ownership of endpoints depends on it. */
@@ -58,7 +58,7 @@ export class OwnedShards {
   readonly #epochs = new Map<number, number>();
 
   /** @param replica the id of this process */
-  constructor(readonly replica = randomInt(1, 2 ** 48 - 1)) {}
+  constructor(readonly replica = newReplica()) {}
 
   /** Takes all shards from their owners. For a process that is alone. */
   async takeAll(connection: Queries): Promise<void> {

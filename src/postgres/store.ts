@@ -1,4 +1,4 @@
-import type { Ownership, ReplicaLink } from "../domain/replicas.ts";
+import { newReplica, type Ownership, type ReplicaLink } from "../domain/replicas.ts";
 import type { OnFault, Store } from "../domain/store.ts";
 import type { ConnectionSettings } from "../store/database-url.ts";
 import { livestreamStore } from "../store/drizzle/livestreams.ts";
@@ -40,6 +40,8 @@ interface ReplicaOptions extends PoolOptions {
   readonly onFault?: OnFault | undefined;
   /** Called with the name of each migration before it begins. */
   readonly applying?: ((name: string) => void) | undefined;
+  /** The number of this process; null for a new one. */
+  readonly replica?: number | null | undefined;
 }
 
 /**
@@ -49,11 +51,11 @@ interface ReplicaOptions extends PoolOptions {
 export async function openPostgresReplica(
   settings: ConnectionSettings,
   direct: ConnectionSettings,
-  { onFault, applying, ...options }: ReplicaOptions,
+  { onFault, applying, replica, ...options }: ReplicaOptions,
   mayServe: (store: Store) => Promise<void>,
 ): Promise<{ readonly store: Store; readonly ownership: Ownership; readonly replicas: ReplicaLink }> {
   const db = await openPostgres(settings, options, applying);
-  const owned = new OwnedShards();
+  const owned = new OwnedShards(replica ?? newReplica());
   const notifications = new Notifications(direct, db);
   const store = storeOn(db, onFault, owned);
   const replicas = new ReplicaExchange(db, owned.replica, notifications);

@@ -14,6 +14,8 @@ interface LogOutputOptions {
   readonly mostBytes?: number;
   /** The time limit of `flush`. */
   readonly flushMs?: number;
+  /** The number of this replica, which each line has; null for none. */
+  readonly replica?: number | null;
   /** Formats complete lines; by default they are written as they are. */
   readonly render?: (lines: Uint8Array) => Uint8Array;
 }
@@ -40,6 +42,7 @@ export class LogOutput {
   readonly #now: () => number;
   readonly #mostBytes: number;
   readonly #flushMs: number;
+  readonly #replica: number | null;
   readonly #render: (lines: Uint8Array) => Uint8Array;
 
   constructor({
@@ -47,12 +50,14 @@ export class LogOutput {
     now = Date.now,
     mostBytes = 16 * 2 ** 20,
     flushMs = 1_000,
+    replica = null,
     render = (lines) => lines,
   }: LogOutputOptions = {}) {
     this.#open = open;
     this.#now = now;
     this.#mostBytes = mostBytes;
     this.#flushMs = flushMs;
+    this.#replica = replica;
     this.#render = render;
   }
 
@@ -133,6 +138,7 @@ export class LogOutput {
       time: new Date(this.#now()).toISOString(),
       level: "warn",
       event: "log_lines_left_out",
+      ...(this.#replica !== null && { replica: this.#replica }),
       lines: this.#unreported,
     };
     const rendered = this.#render(Buffer.from(`${JSON.stringify(notice)}\n`));

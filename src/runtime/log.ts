@@ -78,6 +78,8 @@ export interface Log {
   readonly linesLeftOut: number;
   /** Counts an error of another thread's log. */
   countError(event: ErrorEvent): void;
+  /** The number of this replica, which each line has; null for a server on a data directory. */
+  readonly replica: number | null;
   /** How often each error occurred since the start, on every level of the log, repeated ones included. */
   readonly errors: Readonly<Record<ErrorEvent, number>>;
 }
@@ -98,13 +100,17 @@ interface LogSink {
 /**
  * A log on standard error. Lines are buffered for up to a tenth of a second, because a system call for each request
  * would cost more than the request.
+ *
+ * @param replica the number of this replica, which each line has as a field; null for none
  */
 export function createLog(
   level: LogLevel,
   now: () => number = Date.now,
   sink: LogSink = new LogOutput({ now }),
+  replica: number | null = null,
 ): Log {
   const least = logLevels.indexOf(level);
+  const common = replica === null ? {} : { replica };
   let lines: string[] = [];
   const drain = () => {
     if (lines.length > 0) sink.write(encoder.encode(lines.join("")));
@@ -114,7 +120,7 @@ export function createLog(
     if (logLevels.indexOf(name) < least) return () => {};
     return (event: string, fields: Record<string, unknown> = {}) => {
       if (lines.length === 0) setTimeout(drain, flushAfterMs);
-      const line = JSON.stringify({ time: isoTime(now()), level: name, event, ...fields });
+      const line = JSON.stringify({ time: isoTime(now()), level: name, event, ...common, ...fields });
       if (lines.push(`${line}\n`) === mostLines) drain();
     };
   };
@@ -127,6 +133,7 @@ export function createLog(
     ...(sink.countError && { countError: sink.countError }),
   });
   return {
+    replica,
     debug: at("debug"),
     info,
     warn,

@@ -40,7 +40,9 @@ type Notify<Offered> = {
 };
 
 /** A message to a thread: the arguments of its start, or a message of its link. */
-export type ToThread = { readonly start: unknown; readonly logLevel: LogLevel } | LinkMessage;
+export type ToThread =
+  | { readonly start: unknown; readonly logLevel: LogLevel; readonly replica: number | null }
+  | LinkMessage;
 
 /** A message from a thread. */
 export type FromThread =

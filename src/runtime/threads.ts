@@ -1,5 +1,5 @@
 import { second } from "../domain/time.ts";
-import { createLog, type Log, type LogLevel } from "./log.ts";
+import { createLog, type ErrorEvent, type Log, type LogLevel } from "./log.ts";
 import {
   type FromThread,
   Link,
@@ -61,7 +61,7 @@ export function startThread<Contract extends ThreadContract>(
   };
   worker.onerror = ({ message }) => failedWith(new Error(message));
   worker.addEventListener("close", () => failedWith(new Error(`The thread ${name} has ended unexpectedly`)));
-  post({ start, logLevel });
+  post({ start, logLevel, replica: log.replica });
 
   started.catch((error) => {
     hasEnded = true;
@@ -100,12 +100,13 @@ export function runThread<Contract extends ThreadContract>(
   self.onmessage = async ({ data }: MessageEvent<ToThread>) => {
     if (!("start" in data)) return link.received(data);
     try {
-      const log = createLog(data.logLevel, Date.now, {
-        write: (lines) => send({ log: lines }),
+      const sink = {
+        write: (lines: Uint8Array<ArrayBuffer>) => send({ log: lines }),
         flush: async () => {},
         linesLeftOut: 0,
-        countError: (event) => send({ logError: event }),
-      });
+        countError: (event: ErrorEvent) => send({ logError: event }),
+      };
+      const log = createLog(data.logLevel, Date.now, sink, data.replica);
       // A boundary: the thread is started with the same contract.
       begun.resolve(await begin({ start: data.start as Contract["start"], link, log }));
       send({ started: true });

@@ -20,8 +20,16 @@ export interface OpenStorage {
   readonly check: CheckStorage;
 }
 
+interface StorageOptions extends OpenOptions {
+  /** The number of this process among the replicas of a PostgreSQL database; null for a new one. */
+  readonly replica?: number | null;
+}
+
 /** Opens the store of a location and migrates it to the newest schema. Throws `StoreError`. */
-export async function openStorage(location: DataLocation, options: OpenOptions = {}): Promise<OpenStorage> {
+export async function openStorage(
+  location: DataLocation,
+  options: StorageOptions = {},
+): Promise<OpenStorage> {
   if ("database" in location) return openDatabaseStorage(location.database, options);
   const store = openStore(location.directory, options);
   await closingOnFault(store, requireNotMoved(store, location));
@@ -63,7 +71,7 @@ async function closingOnFault(store: Store, check: Promise<void>): Promise<void>
 
 async function openDatabaseStorage(
   database: DatabaseSettings,
-  { onFault, applying }: OpenOptions,
+  { onFault, applying, replica }: StorageOptions,
 ): Promise<OpenStorage> {
   const { url, direct, connections } = database;
   // Loaded on demand, because few installations need it.
@@ -73,7 +81,13 @@ async function openDatabaseStorage(
   // Migrations need one transaction, and may take longer than a pooler allows.
   if (direct !== null)
     await (await openPostgres(readDatabaseUrl(direct), { connections: 1 }, applying)).close();
-  const options = { connections: Math.ceil(connections / 2), isPooled: direct !== null, onFault, applying };
+  const options = {
+    connections: Math.ceil(connections / 2),
+    isPooled: direct !== null,
+    onFault,
+    applying,
+    replica,
+  };
   const [settings, directly] = [readDatabaseUrl(url), readDatabaseUrl(direct ?? url)];
   const check = (opened: Store) => requireNotMoved(opened, { database });
   const opened = await openPostgresReplica(settings, directly, options, check);

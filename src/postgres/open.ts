@@ -120,6 +120,12 @@ function explained(error: unknown, settings: ConnectionSettings): unknown {
       `There is no database ${database} on that server. Create it: createdb --encoding UTF8 --template template0 --owner ${user} ${database}`,
     );
   }
+  // 26000, 42P05: the prepared statements of another server connection.
+  if (/unsupported startup parameter/.test(says) || /^(26000|42P05)$/.test(code)) {
+    return because(
+      `${location} is a connection pooler, such as PgBouncer: ${says}. Name the server itself with --database-direct, beside --database.`,
+    );
+  }
   if (code === "42501") return because(`The role ${settings.user} lacks a right in ${location}: ${says}.`);
   if (/CERT|SSL|TLS/.test(code)) {
     return because(

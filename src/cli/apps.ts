@@ -1,6 +1,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { ApplicationSchema } from "../api/admin/application-fields.ts";
 import type { EndpointSchema } from "../api/admin/endpoints.ts";
+import type { Statistics } from "../api/admin/statistics.ts";
 import { deliveryModes, lockableFields } from "../domain/applications.ts";
 import { scopes } from "../domain/tokens.ts";
 import { command, type Given, readNumber, readSeconds, repeatable, switches, valued } from "./arguments.ts";
@@ -14,6 +15,8 @@ import { readWebhookHeaders, webhookHeaderHelp, webhookHeadersText } from "./web
 /** An application and an endpoint in the admin API's form. */
 type ApplicationAnswer = Static<typeof ApplicationSchema>;
 type EndpointAnswer = Static<typeof EndpointSchema>;
+
+type StatisticsAnswer = Static<typeof Statistics>;
 
 /** The reasons for a disabled endpoint, in words. */
 export const reasons = { gone: "it answered 410", failing: "all attempts failed for 24 hours" } as const;
@@ -31,6 +34,24 @@ async function listApplications(api: AdminApi, paging: Paging, out: Output): Pro
     },
     empty: "There are no applications.",
   });
+}
+
+/** Prints the applications with the most requests of the last hour. */
+async function listByRequests(api: AdminApi, out: Output): Promise<void> {
+  const { applications } = await api.get<Pick<StatisticsAnswer, "applications">>("/admin/v1/statistics");
+  await out.table(
+    { data: applications },
+    {
+      columns: ["ID", "REQUESTS", "RATE LIMITED", "NAME"],
+      rows: applications.map(({ application_id, name, requests, rate_limited }) => [
+        application_id,
+        `${requests}`,
+        `${rate_limited}`,
+        name ?? "(deleted)",
+      ]),
+      empty: "No application has made a request in the last hour.",
+    },
+  );
 }
 
 function endpointCell({ webhook_url, delivery, endpoint }: Listed): string {
@@ -100,6 +121,8 @@ ${webhookHeaderHelp(32)}
 
 Other options:
 
+  --by requests                 for list: the 20 applications with the most requests of the last hour,
+                                and how many of them were beyond a rate limit
   --overlap DURATION            for rotations, like 90s, 30m, 1h or 2d (default: 1d)
 ${pagingHelp}
 ${targetHelp}
@@ -126,13 +149,13 @@ const options = {
   ...pagingOptions,
   ...fields,
   ...switches("json", "public", "disable", "enable"),
-  ...valued("overlap"),
+  ...valued("overlap", "by"),
 };
 type Values = Given<typeof options>;
 
 const needs = "the id of the application";
 const actions = {
-  list: { options: pagingNames },
+  list: { options: [...pagingNames, "by"] },
   show: { needs },
   create: { options: [...fieldNames, "public"] },
   change: { needs, options: [...fieldNames, "disable", "enable"] },
@@ -147,7 +170,7 @@ export const apps = command({
   summary: "list, create, change and delete applications, rotate their secrets",
   help,
   options,
-  choices: { delivery: deliveryModes, lock: lockableFields },
+  choices: { by: ["requests"], delivery: deliveryModes, lock: lockableFields },
   actions,
   values: { scope: scopes },
   async run({ action, words: [id = ""], values, env, out, mistakes, check }) {
@@ -155,11 +178,14 @@ export const apps = command({
     const paging = readPaging(values, mistakes);
     const body = action.startsWith("rotate") ? rotationOf(values, mistakes) : fieldsOf(values, mistakes);
     if (action === "create" && values.name === undefined) mistakes.push("--name is missing");
+    if (values.by !== undefined && pagingNames.some((name) => values[name] !== undefined))
+      mistakes.push("--by shows one list: it excludes --limit, --cursor and --all");
     // Not after another mistake, because an invalid option is missing from the body as well.
     if (action === "change" && Object.keys(body).length === 0 && mistakes.length === 0)
       mistakes.push("nothing to change: give at least one option, such as --name");
     check();
     await withAdminApi(target, async (api) => {
+      if (action === "list" && values.by) return listByRequests(api, out);
       if (action === "list") return listApplications(api, paging, out);
       const answer = await perform(api, action, id, body);
       if (action === "delete") await out.answer(answer, `${id} is deleted`);

@@ -39,8 +39,8 @@ export function bucketOf(bounds: readonly number[], value: number): number {
   return bucket;
 }
 
-/** Statistics that are counted in memory: outcomes of deliveries, and requests by operation. */
-type CountedKind = "deliveries" | "requests";
+/** Statistics that are counted in memory: outcomes of deliveries, requests by operation, and by application. */
+type CountedKind = "deliveries" | "requests" | "applications";
 /** For the storage, the sum of samples and their number are stored. */
 export type StatisticKind = CountedKind | "storage";
 
@@ -124,7 +124,9 @@ export function quantile({ durations }: PeriodCounts, share: number): number | n
 }
 
 /** The most subjects of a kind with their own counts in one minute, `allSubjects` included. */
-const maxSubjects = 2_000;
+const maxSubjects = { deliveries: 2_000, requests: 2_000, applications: 10_000 };
+/** The most applications whose requests are stored each time: those with the most. */
+const maxStoredApplications = 20;
 
 interface Growing {
   readonly kind: StatisticKind;
@@ -139,7 +141,11 @@ export class StatisticCounter {
   #taken: Growing[] = [];
   /** When the current minute began. */
   #at = 0;
-  #subjects = { deliveries: new Map<string, Growing>(), requests: new Map<string, Growing>() };
+  readonly #subjects: Readonly<Record<CountedKind, Map<string, Growing>>> = {
+    deliveries: new Map(),
+    requests: new Map(),
+    applications: new Map(),
+  };
 
   constructor(readonly now: () => number) {}
 
@@ -155,7 +161,7 @@ export class StatisticCounter {
     for (const one of [allSubjects, subject]) {
       let row = subjects.get(one);
       if (!row) {
-        if (subjects.size >= maxSubjects) return;
+        if (subjects.size >= maxSubjects[kind]) return;
         row = { kind, subject: one, at: this.#at, counts: {}, durations: [] };
         subjects.set(one, row);
       }
@@ -177,12 +183,16 @@ export class StatisticCounter {
 
   #begin(at: number): void {
     this.#at = at;
-    for (const subjects of Object.values(this.#subjects)) {
-      this.#taken.push(...subjects.values());
-      subjects.clear();
-    }
+    const { applications, ...others } = this.#subjects;
+    for (const subjects of Object.values(others)) this.#taken.push(...subjects.values());
+    // The row of `allSubjects` has the most requests, and comes beside the applications.
+    const most = [...applications.values()].sort((a, b) => requestsOf(b) - requestsOf(a));
+    this.#taken.push(...most.slice(0, maxStoredApplications + 1));
+    for (const subjects of Object.values(this.#subjects)) subjects.clear();
   }
 }
+
+const requestsOf = ({ counts }: PeriodCounts) => counts["requests"] ?? 0;
 
 /** Counts of deliveries and requests per minute, hour and day, kept as long as `statisticPeriods` says. */
 export interface StatisticStore {

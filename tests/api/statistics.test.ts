@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
 import { newId } from "../../src/domain/ids.ts";
 import { hour, minute } from "../../src/domain/time.ts";
+import { expectFailure, run } from "../support/process.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
-import { Clock, json, startServer, testDirectory, testServer } from "../support/server.ts";
+import { adminKey, Clock, json, startServer, testDirectory, testServer } from "../support/server.ts";
 
 interface Counts {
   delivered: number;
@@ -20,6 +21,7 @@ interface Statistics {
   deliveries: (Counts & { at: string })[];
   totals: Counts;
   requests: { requests: number; client_errors: number; p99_ms: number | null }[];
+  applications: { application_id: string; name: string | null; requests: number; rate_limited: number }[];
   operations: { listener: string; operation: string; requests: number; client_errors: number }[];
 }
 
@@ -110,4 +112,35 @@ test("counts of outcomes and of requests outlive the server, for each applicatio
   clock.advance(hour + minute);
   expect((await own(app.token)).totals.delivered).toBe(0);
   expect((await own(app.token, "day")).totals.delivered).toBe(2);
+});
+
+test("the applications with the most requests are shown with those beyond their rate limit, across a restart", async () => {
+  const data = testDirectory();
+  const clock = new Clock();
+  const first = await startServer({ data, clock });
+  const quiet = await first.application({ name: "Quiet" });
+  const flooding = await first.application({ name: "Flooding", rate_limit: 3 });
+  const many = async (server: { get: typeof first.get }, token: string, count: number) => {
+    for (let n = 0; n < count; n++) await server.get("/public/v1/users/nobody", token);
+  };
+  await many(first, flooding.token, 5);
+  await many(first, quiet.token, 1);
+  await first.app.stop();
+  const second = await startServer({ data, clock });
+  await many(second, quiet.token, 2);
+  await second.app.stop();
+  const server = await testServer({ data, clock });
+  const { applications } = await json<Statistics>(await server.admin("GET", "/admin/v1/statistics"));
+  expect(applications).toEqual([
+    { application_id: flooding.id, name: "Flooding", requests: 5, rate_limited: 2 },
+    { application_id: quiet.id, name: "Quiet", requests: 3, rate_limited: 0 },
+  ]);
+  const narrow = await server.admin("GET", `/admin/v1/statistics?application_id=${quiet.id}`);
+  expect((await json<Statistics>(narrow)).applications).toEqual([]);
+  const env = { ONAIR_ADMIN_KEY: adminKey };
+  const listed = await run(["apps", "list", "--by", "requests", "--url", server.adminUrl], { env });
+  expect([listed.code, listed.stderr]).toEqual([0, ""]);
+  expect(listed.stdout).toMatch(new RegExp(`${flooding.id} +5 +2 +Flooding\\n${quiet.id} +3 +0 +Quiet`));
+  const paged = await run(["apps", "list", "--by", "requests", "--all", "--url", server.adminUrl], { env });
+  expectFailure(paged, 2, "--by");
 });

@@ -56,9 +56,16 @@ const OperationCounts = named("OperationCounts", "Requests of one operation.", {
   ...counted,
 });
 
+const ApplicationRequests = named("ApplicationRequests", "Requests of one application.", {
+  application_id: Type.String({ description: "ID of the application." }),
+  name: nullable(Type.String(), { description: "Name of the application; null if it was deleted." }),
+  requests: Type.Integer({ description: "Requests with its tokens." }),
+  rate_limited: Type.Integer({ description: "Those of them beyond a rate limit (429)." }),
+});
+
 const exampleRequests = { requests: 9120, client_errors: 31, server_errors: 0, p50_ms: 0.21, p99_ms: 1.83 };
 
-const Statistics = answer(
+export const Statistics = answer(
   {
     ...spanFields,
     deliveries: Type.Array(DeliveryStep, { description: "Steps, the oldest first." }),
@@ -69,6 +76,10 @@ const Statistics = answer(
     operations: Type.Array(OperationCounts, {
       description: "Operations, those with the most requests first; empty with `application_id`.",
     }),
+    applications: Type.Array(ApplicationRequests, {
+      description:
+        "The 20 applications with the most requests, the most first; empty with `application_id`. Of every ten seconds, each server counts the 20 applications with the most.",
+    }),
   },
   {
     name: "Statistics",
@@ -77,6 +88,9 @@ const Statistics = answer(
       ...exampleStatistics,
       requests: [{ at: exampleStatistics.from, ...exampleRequests }],
       operations: [{ listener: "public", operation: "getUser", ...exampleRequests }],
+      applications: [
+        { application_id: "01KATHZX5M9S3E6R8B2D4F7G1H", name: "Clip Bot", requests: 7410, rate_limited: 212 },
+      ],
     },
   },
 );
@@ -87,13 +101,14 @@ export function statisticRoutes(app: AdminListener, { store, now }: AdminDeps): 
     "/admin/v1/statistics",
     async ({ query: { range = defaultRange, application_id = null }, requestContext }) => {
       const span = spanOf(range, now());
-      const [deliveries, requests] = await Promise.all([
+      const [deliveries, requests, applications] = await Promise.all([
         deliveryStatistics(store, span, application_id),
         application_id === null ? requestStatistics(store, span) : { requests: [], operations: [] },
+        application_id === null ? applicationRequests(store, span) : [],
       ]);
       if (Object.values(deliveries.totals).every((count) => !count))
         await requireApplication(store, application_id);
-      return replyLargeJson(requestContext, { ...span.shown, ...deliveries, ...requests });
+      return replyLargeJson(requestContext, { ...span.shown, ...deliveries, ...requests, applications });
     },
     {
       roles: readers,
@@ -129,6 +144,27 @@ async function requestStatistics(store: Pick<Store, "statistics">, span: Statist
     requests: steps(span, all, (period, at) => ({ at, ...shownRequests(period) })),
     operations: operations.sort((a, b) => b.requests - a.requests),
   };
+}
+
+/** The most applications in an answer. */
+const mostApplications = 20;
+
+async function applicationRequests(
+  store: Pick<Store, "statistics" | "applications">,
+  { period, from, to }: StatisticSpan,
+): Promise<Static<typeof ApplicationRequests>[]> {
+  const rows = await store.statistics.read({ kind: "applications", subject: null, period, from, to });
+  const sums = [...Map.groupBy(rows, ({ subject }) => subject)].map(([id, each]) => {
+    const { requests = 0, rate_limited = 0 } = sumOfAll(each).counts;
+    return { application_id: id, requests, rate_limited };
+  });
+  sums.sort((a, b) => b.requests - a.requests || (a.application_id < b.application_id ? -1 : 1));
+  return Promise.all(
+    sums.slice(0, mostApplications).map(async ({ application_id, ...counts }) => {
+      const application = await store.applications.find(application_id);
+      return { application_id, name: application?.name ?? null, ...counts };
+    }),
+  );
 }
 
 function shownRequests(period: PeriodCounts): Omit<Static<typeof RequestStep>, "at"> {

@@ -252,7 +252,11 @@ export class Traffic {
     const subject = `${this.#listener} ${operation ?? "other"}`;
     this.#counter?.count("requests", subject, "requests", durationMs, errorOf(status));
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
-    if (application) this.applications.count(application, status);
+    if (application) {
+      this.applications.count(application, status);
+      const limited = status === 429 ? "rate_limited" : undefined;
+      this.#counter?.count("applications", application.id, "requests", null, limited);
+    }
     const labels =
       traceId === null ? { request_id: requestId } : { request_id: requestId, trace_id: traceId };
     observe(this.seconds, durationMs / 1000, { labels, at: Date.now() });

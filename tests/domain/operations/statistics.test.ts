@@ -33,6 +33,16 @@ describe("a counter", () => {
     expect(rows).toHaveLength(2_000);
     expect(rows[0]).toMatchObject({ subject: "", counts: { delivered: 5_000 } });
   });
+
+  test("gives the 20 applications with the most requests, and the total of all", () => {
+    const counter = new StatisticCounter(() => 0);
+    for (let i = 0; i < 3_000; i++) counter.count("applications", `app${i}`, "requests", null);
+    for (let n = 0; n < 5; n++) counter.count("applications", "app2500", "requests", null, "rate_limited");
+    const [total, most, ...rest] = counter.take();
+    expect(total).toMatchObject({ subject: "", counts: { requests: 3_005 } });
+    expect(most).toMatchObject({ subject: "app2500", counts: { requests: 6, rate_limited: 5 } });
+    expect(rest).toHaveLength(19);
+  });
 });
 
 describe("a quantile", () => {

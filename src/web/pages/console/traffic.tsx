@@ -10,7 +10,7 @@ import { ArrivalPlot, OutcomePlot, seconds, useRange } from "../../statistics.ts
 
 type Statistics = components["schemas"]["Statistics"];
 
-/** Deliveries and requests over time, with their latencies, and requests by operation. */
+/** Deliveries and requests over time, with their latencies, and requests by application and operation. */
 export function Traffic() {
   const [range, choice] = useRange();
   const loaded = useLoad(
@@ -28,7 +28,7 @@ export function Traffic() {
   );
 }
 
-function Plots({ data: { deliveries, totals, requests, operations } }: { data: Statistics }) {
+function Plots({ data: { deliveries, totals, requests, operations, applications } }: { data: Statistics }) {
   const sum = requests.reduce((total, step) => total + step.requests, 0);
   return (
     <>
@@ -77,6 +77,24 @@ function Plots({ data: { deliveries, totals, requests, operations } }: { data: S
           />
         </Card>
       </div>
+      <Card isFlush title="By application">
+        <Table
+          label="Applications"
+          rows={applications}
+          keyOf={({ application_id }) => application_id}
+          columns={[
+            {
+              name: "Application",
+              isFilling: true,
+              show: ({ application_id, name }) => (
+                <span class="cell">{name ?? `${application_id} (deleted)`}</span>
+              ),
+            },
+            { name: "Requests", isNumber: true, show: ({ requests }) => number(requests) },
+            { name: "Rate-limited", isNumber: true, show: ({ rate_limited }) => number(rate_limited) },
+          ]}
+        />
+      </Card>
       <Card isFlush title="By operation">
         <Table
           label="Operations"

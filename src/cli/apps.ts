@@ -121,8 +121,8 @@ ${webhookHeaderHelp(32)}
 
 Other options:
 
-  --by requests                 for list: the 20 applications with the most requests of the last hour,
-                                and how many of them were beyond a rate limit
+  --by requests                 for list: the 20 applications with the most requests of the
+                                last hour, and how many were beyond a rate limit
   --overlap DURATION            for rotations, like 90s, 30m, 1h or 2d (default: 1d)
 ${pagingHelp}
 ${targetHelp}

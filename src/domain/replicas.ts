@@ -1,8 +1,3 @@
-import { randomInt } from "node:crypto";
-
-/** Returns a random number that distinguishes a process from the other replicas of its database. */
-export const newReplica = (): number => randomInt(1, 2 ** 48 - 1);
-
 /** A notification from other replicas. Cached data that it concerns must be read again. */
 export type ReplicaNotification =
   /** An application or a token has changed, and so what its callers may do. */

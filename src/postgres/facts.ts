@@ -1,7 +1,9 @@
 import { mostPendingCounted } from "../domain/deliveries.ts";
 import { type DatabaseFacts, type KindSizes, kindSizes } from "../domain/storage.ts";
 import { heldSetting } from "../domain/store.ts";
-import type { Queries } from "./pool.ts";
+import { second } from "../domain/time.ts";
+import { type ConnectionSettings, hostsOf, shownHost } from "../store/database-url.ts";
+import { openPool, type Queries } from "./pool.ts";
 
 const statement = `
 WITH pending AS (SELECT published_at FROM deliveries WHERE status = 'pending' LIMIT ${mostPendingCounted}),
@@ -48,4 +50,41 @@ export async function databaseBytes(queries: Queries): Promise<number> {
   const statement = "SELECT pg_database_size(current_database())::float8 AS bytes";
   const [row] = await queries.run<{ bytes: number }>(statement);
   return row?.bytes ?? 0;
+}
+
+/** How long a host may take to say whether it accepts writes. */
+const timeoutMs = 2 * second;
+
+/** A host of a database that accepts writes. */
+interface WritableHost {
+  readonly host: string;
+  /** Each promotion of a standby begins a new one, with a higher number. */
+  readonly timeline: number;
+}
+
+/**
+ * Returns the hosts of a database that accept writes, those with the newest timeline first. Needs no rights. Hosts
+ * without an answer are left out.
+ */
+export async function writableHosts(settings: ConnectionSettings): Promise<WritableHost[]> {
+  const asked = hostsOf(settings).map(async (host): Promise<WritableHost[]> => {
+    const pool = openPool(
+      { ...settings, ...host, others: [] },
+      { connections: 1, statementTimeoutMs: timeoutMs, isReader: true },
+    );
+    try {
+      // The name of a WAL file begins with the timeline. A standby has no current one.
+      const rows = await pool.run<{ timeline: string | null }>(
+        `SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline`,
+      );
+      return rows.flatMap(({ timeline }) =>
+        timeline === null ? [] : { host: shownHost(host), timeline: Number.parseInt(timeline, 16) },
+      );
+    } catch {
+      return [];
+    } finally {
+      await pool.close();
+    }
+  });
+  return (await Promise.all(asked)).flat().sort((a, b) => b.timeline - a.timeline);
 }

@@ -1,10 +1,10 @@
 import { messageOf } from "../../domain/errors.ts";
 import { type Finding, findingsOf } from "../../domain/findings.ts";
 import { shownSizes } from "../../domain/storage.ts";
-import { postgresFacts, sizesByKind } from "../../postgres/facts.ts";
+import { postgresFacts, sizesByKind, writableHosts } from "../../postgres/facts.ts";
 import { schemaOf } from "../../postgres/open.ts";
 import { openPool } from "../../postgres/pool.ts";
-import { readDatabaseUrl } from "../../store/database-url.ts";
+import { type ConnectionSettings, readDatabaseUrl } from "../../store/database-url.ts";
 import type { DatabaseSettings } from "../../store/location.ts";
 import { shownDataLocation } from "../../store/location.ts";
 import { factFindings } from "./database.ts";
@@ -38,6 +38,7 @@ export async function postgresFindings(
     const findings = [
       ok(`PostgreSQL ${facts.version} answers at ${location}`),
       schema.ok(`the database has the schema of this version (${applied.at(-1)})`),
+      ...(await primaryFindings(settings)),
       ...factFindings(facts, now),
       findingsOf("sizes").ok(shownSizes(kinds)),
     ];
@@ -46,4 +47,23 @@ export async function postgresFindings(
     const message = messageOf(error);
     return { findings: [wrong(message)], ...unknown };
   }
+}
+
+/** Checks that one host alone accepts writes, if the URL names several. */
+async function primaryFindings(settings: ConnectionSettings): Promise<Finding[]> {
+  if (settings.others.length === 0) return [];
+  const { ok, wrong, skipped } = findingsOf("primary");
+  const [newest, ...others] = await writableHosts(settings);
+  if (!newest) return [skipped("no host of the URL answered as primary")];
+  if (others.length === 0) return [ok(`${newest.host} is the only host of the URL that accepts writes`)];
+  const shown = [newest, ...others].map(({ host, timeline }) => `${host} (timeline ${timeline})`);
+  const former = others.filter(({ timeline }) => timeline < newest.timeline).map(({ host }) => host);
+  return [
+    wrong(
+      `${shown.length} hosts of the URL accept writes: ${shown.join(", ")}. What one of them stores, the others do not have`,
+      former.length === others.length
+        ? `stop PostgreSQL on the former primary ${former.join(", ")}, and make it a standby of ${newest.host}`
+        : "name only hosts of one primary and its standbys in the URL, and stop PostgreSQL on all others",
+    ),
+  ];
 }

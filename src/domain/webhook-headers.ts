@@ -26,13 +26,13 @@ const fieldValue = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 
 /**
  * Names that On Air sets or may set, that frame or route a request, or that change its meaning. Many servers read `_`
- * as `-`.
+ * as `-`. `__proto__` is no field of an object that is assigned to, so it would not be sent.
  */
 const reserved = new RegExp(
   `^(?:${[
     "(?:webhook|onair|content|accept|proxy|if|sec|x-forwarded)-.*",
     "accept|baggage|connection|date|expect|forwarded|host|http2-settings|keep-alive|range|te|traceparent|tracestate",
-    "trailer|transfer-encoding|upgrade|user-agent|via|x-http-method|x-http-method-override|x-method-override|x-real-ip",
+    "--proto--|trailer|transfer-encoding|upgrade|user-agent|via|x-http-method|x-http-method-override|x-method-override|x-real-ip",
   ].join("|")})$`,
 );
 

@@ -136,3 +136,8 @@ test("what may be set can be sent", () => {
   ] as const)
     expect(requestHead(destination, { [name]: value }, 0)).toContain(`${name}: ${value}\r\n`);
 });
+
+test("a name that an object cannot have as a field is reserved", () => {
+  const changes = JSON.parse('{"__proto__": "a-value"}');
+  expect(webhookHeaderProblems(changes)).toMatchObject([{ message: "is reserved: it cannot be set" }]);
+});

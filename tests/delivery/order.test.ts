@@ -18,7 +18,7 @@ beforeEach(async () => {
 const fullDisk = () => {
   const disk = { isFull: true };
   const record: Store["deliveries"]["record"] = async (...batch) => {
-    if (disk.isFull) throw new Error("the disk is full");
+    if (disk.isFull) throw new DomainError("unavailable", "the disk is full");
     await store.deliveries.record(...batch);
   };
   return { disk, record };

@@ -1,7 +1,7 @@
 import type { EventSink, Retention } from "../domain/deliveries.ts";
 import type { ServerNotice, ServerNoticeData } from "../domain/notices.ts";
 import type { Changed, OutcomeBatch, WatchedOutcomes } from "../domain/outcomes.ts";
-import type { Broadcast, ReplicaNotification } from "../domain/replicas.ts";
+import type { Broadcast, ReplicaNotification, Shares } from "../domain/replicas.ts";
 import type { Histogram } from "../domain/statistics.ts";
 import type { CheckStorage, Store } from "../domain/store.ts";
 import type { Collector, SpanCounts } from "../runtime/tracing/collector.ts";
@@ -64,6 +64,8 @@ export interface Engine extends EventSink {
 export interface EngineStats extends DispatcherStats {
   /** Whether deliveries are held until they are released. */
   readonly isHeld: boolean;
+  /** null without replicas. */
+  readonly shares: Shares | null;
   /** The event-loop delay of the engine's thread, in seconds. */
   readonly eventLoopDelay: Histogram;
   readonly spans: SpanCounts;

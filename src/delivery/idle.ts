@@ -38,6 +38,7 @@ export async function idleEngine(location: DataLocation): Promise<Engine> {
       unrecorded: 0,
       suspended: 0,
       isHeld: false,
+      shares: null,
       waiting: 0,
       counts: new DeliveryCounter().counts,
       eventLoopDelay: newHistogram([]),

@@ -250,6 +250,7 @@ async function engineOn(
     stats: async () => ({
       ...dispatcher.stats,
       isHeld: hold.isHeld,
+      shares: ownership.shares(),
       eventLoopDelay: eventLoop.delay,
       spans: tracing?.counts() ?? noSpans,
     }),

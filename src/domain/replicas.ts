@@ -42,6 +42,11 @@ export interface ReplicaLink {
 
 export const noReplicas: ReplicaLink = { onNotification() {}, broadcast() {} };
 
+export interface Shares {
+  readonly replicas: number;
+  readonly shards: number;
+}
+
 /**
  * The endpoints that this process delivers to. With several replicas, each endpoint belongs to one of them at a time.
  * With a data directory, all belong to this process.
@@ -59,6 +64,8 @@ export interface Ownership {
   hasLease(): boolean;
   /** Whether this process does the work that only one replica does, such as retention. */
   leads(): boolean;
+  /** The numbers of live replicas, and of the shards of endpoints that belong to this one; null without replicas. */
+  shares(): Shares | null;
   /** Notifies the owners of endpoints. A lost notification delays them by about a second, until they read the store. */
   notify(notification: EndpointNotification): void;
 }
@@ -103,6 +110,7 @@ export function soleOwnership(begin: () => Promise<void>): Ownership {
     holds: () => true,
     hasLease: () => true,
     leads: () => true,
+    shares: () => null,
     notify() {},
   };
 }

@@ -105,6 +105,10 @@ export class Replica implements Ownership {
     this.#outbox.close();
   }
 
+  shares() {
+    return { replicas: this.#alive.length, shards: this.owned.shards.length };
+  }
+
   holds(applicationId: string): boolean {
     return this.#isMine(shardOf(applicationId));
   }

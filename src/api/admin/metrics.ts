@@ -88,7 +88,7 @@ function spanMetrics(...threads: readonly SpanCounts[]): AnyMetric[] {
 /** Metrics of the engine. */
 function deliveryMetrics(
   { facts }: AdminDeps,
-  { inFlight, queued, unrecorded, suspended, isHeld, counts, eventLoopDelay }: EngineStats,
+  { inFlight, queued, unrecorded, suspended, isHeld, shares, counts, eventLoopDelay }: EngineStats,
 ): AnyMetric[] {
   const { attempts, finished, notices, failures, attemptSeconds, arrivalSeconds } = counts;
   return [
@@ -97,6 +97,16 @@ function deliveryMetrics(
     ...gauge("onair_results_unrecorded", "Results of attempts that are not stored yet.", unrecorded),
     ...gauge("onair_endpoints_held_up", "Endpoints that are paused or disabled.", suspended),
     ...gauge("onair_deliveries_held", "Whether deliveries are held.", isHeld ? 1 : 0),
+    ...gauge(
+      "onair_replicas_alive",
+      "Live replicas of the PostgreSQL database, as this one sees them.",
+      shares?.replicas ?? null,
+    ),
+    ...gauge(
+      "onair_shards_owned",
+      "Shards of endpoints, of 256, that this replica delivers to.",
+      shares?.shards ?? null,
+    ),
     counters("onair_attempts", "Delivery attempts.", "outcome", attempts),
     counters("onair_deliveries_finished", "Deliveries that reached a final status.", "status", finished),
     counters("onair_endpoint_notices", "Notices about endpoints.", "notice", notices),

@@ -211,6 +211,38 @@ test.each<[string, 1 | 2, string]>([
   expect(left.filter((file) => !["onair.lock", "onair.pid"].includes(file))).toEqual([]);
 });
 
+test.each<[string, string]>([
+  [
+    "the trigger escalate",
+    "CREATE TRIGGER escalate AFTER INSERT ON users BEGIN UPDATE operator_keys SET role = 'admin'; END",
+  ],
+  ["the view seen", "CREATE VIEW seen AS SELECT * FROM users"],
+  ["the table extra", "CREATE TABLE extra (id INTEGER PRIMARY KEY)"],
+  ["the index by_bio", "CREATE INDEX by_bio ON users (bio)"],
+  ["the table users", "ALTER TABLE users ADD COLUMN note TEXT DEFAULT ''"],
+])("refuses a backup with %s of another program, and leaves no files", async (object, statement) => {
+  copyFileSync(path("backup.db"), path("foreign.db"));
+  changed(path("foreign.db"), statement);
+  expectFailure(
+    await onair("foreign.db", "--data", "foreign"),
+    1,
+    `foreign.db: Its schema has ${object}, which is not as onair makes it`,
+  );
+  expect(existsSync(path("foreign", "onair.db"))).toBe(false);
+});
+
+function changed(file: string, statement: string): void {
+  const db = new Database(file);
+  db.run(statement);
+  db.close();
+}
+
+test("accepts a backup with the statistics of PRAGMA optimize", async () => {
+  copyFileSync(path("backup.db"), path("analyzed.db"));
+  changed(path("analyzed.db"), "ANALYZE");
+  expect((await onair("analyzed.db", "--data", "analyzed")).code).toBe(0);
+});
+
 test("accepts a backup under its original file name", async () => {
   expect((await onair(join("served", "backups", name), "--data", "named")).code).toBe(0);
 });

@@ -2,7 +2,12 @@ import { readdirSync, renameSync } from "node:fs";
 import { basename } from "node:path";
 import { StoreError } from "../../domain/store.ts";
 import { isoTime } from "../../domain/time.ts";
-import { beginCopy, checkDatabase, type DatabaseCounts } from "../../store/sqlite/backup.ts";
+import {
+  beginCopy,
+  checkDatabase,
+  type DatabaseCounts,
+  requireOwnSchema,
+} from "../../store/sqlite/backup.ts";
 import {
   type DirectoryLock,
   databaseFile,
@@ -159,7 +164,9 @@ async function* plainContent(
 
 function checkCopy(shown: string, copy: string): DatabaseCounts {
   try {
-    return checkDatabase(copy, { thorough: true });
+    const counts = checkDatabase(copy, { thorough: true });
+    requireOwnSchema(copy);
+    return counts;
   } catch (error) {
     throw error instanceof StoreError ? new StoreError(`${shown}: ${error.message}`) : error;
   }

@@ -5,7 +5,7 @@ import { heldSetting, StoreError } from "../../domain/store.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
 import { databaseIn } from "./directory.ts";
 import { codeOf, isDamage } from "./faults.ts";
-import { isOurs, missingIn } from "./migrations.ts";
+import { foreignObject, isOurs, missingIn } from "./migrations.ts";
 import { readOver } from "./open.ts";
 
 /**
@@ -73,6 +73,23 @@ export function checkDatabase(file: string, { thorough }: { readonly thorough: b
       db.close();
     }
   });
+}
+
+/**
+ * Throws a `StoreError` for a database of onair whose schema has an object that the migrations do not make: a trigger,
+ * for example, would run with each write of the server. Only reads.
+ */
+export function requireOwnSchema(file: string): void {
+  const db = new Database(file, { create: false, readwrite: true });
+  try {
+    const foreign = foreignObject(db);
+    if (foreign === null) return;
+    throw new StoreError(
+      `Its schema has ${foreign.toWellFormed().slice(0, 200)}, which is not as onair makes it. A backup that onair made has only its own tables, indexes and triggers.`,
+    );
+  } finally {
+    db.close();
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Database } from "bun:sqlite";
+import { Database } from "bun:sqlite";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import start from "../../../drizzle/sqlite/0000_start.sql" with { type: "text" };
 import { StoreError } from "../../domain/store.ts";
@@ -119,4 +119,38 @@ function missingObjects(db: Database): string[] {
   return Object.entries(objects)
     .flatMap(([type, names]) => names.map((name) => `the ${type} ${name}`))
     .filter((object) => !found.has(object));
+}
+
+interface SchemaRow {
+  readonly type: string;
+  readonly name: string;
+  readonly tbl_name: string;
+  readonly sql: string | null;
+}
+
+/** Made by `PRAGMA optimize`; not part of a migration. */
+const statistics = "table sqlite_stat1 sqlite_stat1 CREATE TABLE sqlite_stat1(tbl,idx,stat)";
+
+function schemaOf(db: Database): Map<string, SchemaRow> {
+  const rows = db.query<SchemaRow, []>("SELECT type, name, tbl_name, sql FROM sqlite_schema").all();
+  return new Map(rows.map((row) => [[row.type, row.name, row.tbl_name, row.sql].join(" "), row]));
+}
+
+/**
+ * Returns an object of the schema that differs from what the applied migrations make, such as "the trigger x": one that
+ * they do not make, or one with another definition. Null when there is none. Only reads. Throws as `checkMigrations`
+ * does.
+ */
+export function foreignObject(db: Database): string | null {
+  const made = new Database(":memory:");
+  try {
+    migrate(made, migrations.slice(0, checkMigrations(db)));
+    const own = schemaOf(made);
+    for (const [definition, { type, name }] of schemaOf(db)) {
+      if (!own.has(definition) && definition !== statistics) return `the ${type} ${name}`;
+    }
+    return null;
+  } finally {
+    made.close();
+  }
 }

@@ -25,7 +25,7 @@ const fields = {
   description: about(oneLine(0, 500), "When the event happens, for developers."),
   schema: Type.Record(Type.String(), Type.Unknown(), {
     description:
-      "JSON Schema (draft 2020-12) of the payload, which is an object. `format` is not checked, and external references are not fetched. A `pattern` must be valid in RE2: without look-around and backreferences.",
+      "JSON Schema (draft 2020-12) of the payload, which is an object: at most 16 KiB, 32 levels, and 500 keywords, names of properties and schemas in lists together. `format` is not checked, and external references are not fetched. A `pattern` must be valid in RE2: without look-around and backreferences.",
   }),
   example: Type.Record(Type.String(), Type.Unknown(), {
     description: "An example payload, which must match the schema.",

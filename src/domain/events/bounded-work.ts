@@ -13,8 +13,7 @@ const patternPartsOfStep = 8;
 
 /** The steps that are left for the check of one payload. They bound its time on the main thread. */
 export class WorkBudget {
-  // Unlimited until the first `fill`: compiling checks the schema itself, and the schema's length bounds that.
-  #left = Number.POSITIVE_INFINITY;
+  #left = mostSteps;
 
   /** Takes steps. Throws a `RangeError` when none are left, the error that a stack overflow throws, too. */
   readonly take = (steps: number): void => {

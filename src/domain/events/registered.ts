@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { ErrorObject } from "ajv/dist/2020";
+import type { Ajv2020, ErrorObject } from "ajv/dist/2020";
 import { DomainError, type FieldProblem, invalidFields, messageOf, nameInField } from "../errors.ts";
 import { second } from "../time.ts";
 import { maxProblems } from "../validation/problems.ts";
@@ -26,7 +26,16 @@ export interface RegisteredEventType {
 /** The fields of a type that an operator sends. */
 type NewEventType = Omit<RegisteredEventType, "is_published" | "created_at" | "updated_at">;
 
-const eventTypeLimits = { registered: 1_000, schemaBytes: 64 * 1024 } as const;
+const eventTypeLimits = {
+  registered: 1_000,
+  schemaBytes: 16 * 1024,
+  /** Objects and lists inside one another. */
+  schemaDepth: 32,
+  /** Names of all objects (keywords, and names of properties and definitions), and schemas in lists. Bounds compiling. */
+  schemaParts: 500,
+  /** The sizes of all patterns together. Bounds compiling, too. */
+  patternSizes: 5_000,
+} as const;
 
 /** Names contain a dot, which distinguishes them from the event stream's own events. */
 export const eventNamePattern = "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$";
@@ -111,12 +120,41 @@ export function checkRemoval({ name, version, is_published }: RegisteredEventTyp
 /** Returns the errors of a payload. Throws a `RangeError` when the check would take too long. */
 type SchemaCheck = (data: unknown) => readonly ErrorObject[];
 
+/** Returns the limit that a schema exceeds, as the rest of a sentence that begins with "schema"; else null. */
+function exceededLimit(schema: JsonObject): string | null {
+  const { schemaBytes, schemaDepth, schemaParts } = eventTypeLimits;
+  if (Buffer.byteLength(JSON.stringify(schema)) > schemaBytes)
+    return `must be at most ${schemaBytes} bytes as JSON`;
+  const { parts, depth } = extentOf(schema);
+  if (depth > schemaDepth) return `must be at most ${schemaDepth} levels deep, and has ${depth}`;
+  if (parts <= schemaParts) return null;
+  return `must have at most ${schemaParts} keywords, names of properties and schemas in lists together, and has ${parts}`;
+}
+
+/** Counts the names of all objects in a value and the items of its lists that can be schemas, and its levels. */
+function extentOf(value: unknown): { readonly parts: number; readonly depth: number } {
+  if (typeof value !== "object" || value === null) return { parts: 0, depth: 0 };
+  const inner = Object.values(value);
+  let parts = Array.isArray(value) ? inner.filter(canBeSchema).length : inner.length;
+  let depth = 0;
+  for (const extent of inner.map(extentOf)) {
+    parts += extent.parts;
+    depth = Math.max(depth, extent.depth);
+  }
+  return { parts, depth: depth + 1 };
+}
+
+const canBeSchema = (item: unknown) =>
+  typeof item === "boolean" || (typeof item === "object" && item !== null);
+
+/** Checks schemas against the draft. One for all, because compiling the draft's own schema takes longer than most others. */
+let draft: Ajv2020 | null = null;
+
 async function compiled(schema: JsonObject): Promise<SchemaCheck> {
   const refuse = (message: string) => invalidFields([{ in: "body", field: "schema", message }]);
   if (schema["type"] !== "object") throw refuse('must describe an object: "type": "object"');
-  if (JSON.stringify(schema).length > eventTypeLimits.schemaBytes) {
-    throw refuse(`must be at most ${eventTypeLimits.schemaBytes} characters as JSON`);
-  }
+  const tooLarge = exceededLimit(schema);
+  if (tooLarge !== null) throw refuse(tooLarge);
   // The promise of an asynchronous check would count as success.
   if ("$async" in schema) throw refuse("must not have $async");
   // Loaded on demand, because it takes longer than the rest of a start.
@@ -125,19 +163,30 @@ async function compiled(schema: JsonObject): Promise<SchemaCheck> {
   const { boundedUniqueItems } = await import("./unique-items.ts");
   const { boundPattern, boundWork, WorkBudget } = await import("./bounded-work.ts");
   const budget = new WorkBudget();
-  const regExp = (pattern: string, flags: string) =>
-    boundPattern(pattern, boundedPattern(pattern, flags), budget);
-  regExp.code = "regExp";
+  const common = {
+    strictTypes: false,
+    strictRequired: false,
+    validateFormats: false,
+    logger: false,
+  } as const;
   const checkBy = (allErrors: boolean): SchemaCheck => {
+    let sizes = 0;
+    const regExp = (source: string, flags: string) => {
+      const pattern = boundedPattern(source, flags);
+      sizes += pattern.size;
+      const { patternSizes } = eventTypeLimits;
+      if (sizes > patternSizes)
+        throw new PatternError(
+          `has too many large patterns: together they may have at most ${patternSizes} characters with repetitions written out`,
+        );
+      return boundPattern(source, pattern, budget);
+    };
+    regExp.code = "regExp";
     // One instance for each schema, so that their ids do not collide. `format` is an annotation, as in the draft.
     const ajv = new Ajv2020({
+      ...common,
       allErrors,
-      strictTypes: false,
-      strictRequired: false,
-      validateFormats: false,
-      logger: false,
-      // The check that collects all errors is compiled second.
-      validateSchema: !allErrors,
+      validateSchema: false,
       // Inlined, a large definition would be repeated at each reference.
       inlineRefs: false,
       // Optimizing the generated code takes longer than it saves.
@@ -149,6 +198,8 @@ async function compiled(schema: JsonObject): Promise<SchemaCheck> {
     return (data) => (validate(data) ? [] : (validate.errors ?? []));
   };
   try {
+    draft ??= new Ajv2020(common);
+    draft.validateSchema(schema, true);
     const check = thorough(checkBy(false), () => checkBy(true));
     return (data) => {
       budget.fill();

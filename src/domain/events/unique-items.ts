@@ -27,6 +27,8 @@ export function boundedUniqueItems(budget: WorkBudget): FuncKeywordDefinition {
 
 /** The steps for each character of an item as JSON. Each value in an item takes at least one character. */
 const stepsOfCharacter = 0.5;
+/** The steps for each item: writing and storing its text costs more than one application of a keyword. */
+const stepsOfItem = 4;
 
 /** Finds the last item `i` that equals an earlier one, and the nearest such `j`. */
 function lastRepetition(
@@ -37,7 +39,7 @@ function lastRepetition(
   let last = null;
   for (const [i, item] of items.entries()) {
     const text = canonicalJson(item);
-    take(1 + text.length * stepsOfCharacter);
+    take(stepsOfItem + text.length * stepsOfCharacter);
     const j = seen.get(text);
     if (j !== undefined) last = { i, j };
     seen.set(text, i);

@@ -31,7 +31,7 @@ const eventTypeLimits = {
   schemaBytes: 16 * 1024,
   /** Objects and lists inside one another. */
   schemaDepth: 32,
-  /** Names of all objects (keywords, and names of properties and definitions), and schemas in lists. Bounds compiling. */
+  /** Names in all objects (keywords, properties, definitions), and schemas in lists. Bounds compiling. */
   schemaParts: 500,
   /** The sizes of all patterns together. Bounds compiling, too. */
   patternSizes: 5_000,
@@ -147,7 +147,7 @@ function extentOf(value: unknown): { readonly parts: number; readonly depth: num
 const canBeSchema = (item: unknown) =>
   typeof item === "boolean" || (typeof item === "object" && item !== null);
 
-/** Checks schemas against the draft. One for all, because compiling the draft's own schema takes longer than most others. */
+/** Checks schemas against the draft. Shared, because compiling the schema of the draft itself takes long. */
 let draft: Ajv2020 | null = null;
 
 async function compiled(schema: JsonObject): Promise<SchemaCheck> {

@@ -2,6 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { hasOpenssl, selfSigned } from "../support/certificates.ts";
 import { metricsText } from "../support/metrics.ts";
+import { emptyDatabase, hasPostgres } from "../support/postgres.ts";
+import { serve } from "../support/process.ts";
 import { complaintsOf, hasPromtool } from "../support/promtool.ts";
 import { isOnPostgres, ownDirectory, testDirectory, testServer } from "../support/server.ts";
 
@@ -32,13 +34,21 @@ const queries = [
 const namesIn = (text: string) => new Set(text.match(/\b(?:onair|process)_[a-z_]+\b/g));
 
 /**
- * The names that a running server serves; none without a certificate, or where PostgreSQL has the data and the disk.
+ * The names that a server on a data directory and one on PostgreSQL serve; none where one of them cannot be started.
  */
 async function servedNames(): Promise<ReadonlySet<string>> {
-  if (!hasOpenssl || isOnPostgres) return new Set();
+  if (!hasOpenssl || !hasPostgres || isOnPostgres) return new Set();
   const { cert, key } = selfSigned(testDirectory(), "dashboard");
   const server = await testServer({ args: ["--tls-cert", cert, "--tls-key", key] });
-  const lines = (await metricsText(server)).split("\n").filter((line) => !line.startsWith("#"));
+  const database = await emptyDatabase();
+  const replica = await serve([], { env: { ONAIR_DATABASE: database.url } });
+  const texts = await Promise.all([metricsText(server), metricsText(replica)]);
+  await replica.end("SIGTERM");
+  await database.drop();
+  const lines = texts
+    .join("\n")
+    .split("\n")
+    .filter((line) => !line.startsWith("#"));
   return namesIn(lines.join("\n"));
 }
 

@@ -143,7 +143,7 @@ test("a refusal ends it with the server's message", async () => {
   expect(refused).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
-      /answered 403: This application receives .*"onair app change --delivery both"/,
+      /answered 403: This application receives events only by webhook\. To change that, run "onair app change --delivery both"$/m,
     ),
   });
   const { token } = await server.application({ delivery: "stream" });

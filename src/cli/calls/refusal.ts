@@ -138,14 +138,14 @@ export function adminRefusal(error: OnairError, origin: string | null): string {
 
 /** Describes an error answer of the public API in sentences, with options in place of field names. */
 export function publicRefusal(error: OnairError, url: string, advice: string): string {
+  if (error.code === "stream_disabled") {
+    const remedy = 'To change that, run "onair app change --delivery both"';
+    return `${url} answered ${error.status}: This application receives events only by webhook. ${remedy}`;
+  }
   const hints = { elsewhere: "The URL must be that of the public listener.", unauthorized: advice };
   const sentence = sentenceOf(error, url, hints);
   const { retryAfterMs } = error.details;
-  const said =
-    retryAfterMs === null ? sentence : `${sentence} (Retry-After: ${Math.ceil(retryAfterMs / 1000)})`;
-  return error.code === "stream_disabled"
-    ? `${said}: to change that, run "onair app change --delivery both"`
-    : said;
+  return retryAfterMs === null ? sentence : `${sentence} (Retry-After: ${Math.ceil(retryAfterMs / 1000)})`;
 }
 
 function sentenceOf(error: OnairError, origin: string | null, { elsewhere, unauthorized }: Hints): string {

@@ -27,6 +27,46 @@ CREATE TABLE `applications` (
 );
 --> statement-breakpoint
 CREATE INDEX `applications_owner` ON `applications` (`owner_user_id`);--> statement-breakpoint
+CREATE TABLE `attempts` (
+	`delivery_seq` integer NOT NULL,
+	`number` integer NOT NULL,
+	`at` integer NOT NULL,
+	`outcome` text NOT NULL,
+	`status` integer,
+	`duration_ms` integer NOT NULL,
+	`dns_ms` real,
+	`connect_ms` real,
+	`tls_ms` real,
+	`first_byte_ms` real,
+	`error` text,
+	`response` text NOT NULL,
+	PRIMARY KEY(`delivery_seq`, `number`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `audit` (
+	`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`merge_key` text,
+	`at` integer NOT NULL,
+	`last_at` integer NOT NULL,
+	`count` integer NOT NULL,
+	`actor_kind` text NOT NULL,
+	`actor_id` text NOT NULL,
+	`actor_name` text NOT NULL,
+	`action` text NOT NULL,
+	`object` text NOT NULL,
+	`object_id` text,
+	`fields` text NOT NULL,
+	`address` text NOT NULL,
+	`request_id` text NOT NULL,
+	`accepted` integer,
+	`ended` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `audit_merge_key_unique` ON `audit` (`merge_key`);--> statement-breakpoint
+CREATE INDEX `audit_at` ON `audit` (`at`);--> statement-breakpoint
+CREATE INDEX `audit_actor` ON `audit` (`actor_id`);--> statement-breakpoint
+CREATE INDEX `audit_action` ON `audit` (`action`);--> statement-breakpoint
+CREATE INDEX `audit_object` ON `audit` (`object`,`object_id`);--> statement-breakpoint
 CREATE TABLE `authorization_codes` (
 	`hash` blob PRIMARY KEY NOT NULL,
 	`application_id` text NOT NULL,
@@ -44,6 +84,28 @@ CREATE TABLE `authorization_codes` (
 CREATE INDEX `authorization_codes_expiry` ON `authorization_codes` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `authorization_codes_application` ON `authorization_codes` (`application_id`);--> statement-breakpoint
 CREATE INDEX `authorization_codes_user` ON `authorization_codes` (`user_id`);--> statement-breakpoint
+CREATE TABLE `categories` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`slug` text NOT NULL,
+	`icon` text,
+	`banner` text,
+	`description` text NOT NULL,
+	`tags` text NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `categories_slug_unique` ON `categories` (`slug`);--> statement-breakpoint
+CREATE TABLE `channels` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`user_id` integer NOT NULL,
+	`slug` text NOT NULL,
+	`name` text NOT NULL,
+	`profile_image` text,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `channels_slug_unique` ON `channels` (`slug`);--> statement-breakpoint
+CREATE INDEX `channels_user` ON `channels` (`user_id`);--> statement-breakpoint
 CREATE TABLE `consents` (
 	`application_id` text NOT NULL,
 	`user_id` integer NOT NULL,
@@ -56,75 +118,6 @@ CREATE TABLE `consents` (
 );
 --> statement-breakpoint
 CREATE INDEX `consents_application` ON `consents` (`application_id`);--> statement-breakpoint
-CREATE TABLE `login_requests` (
-	`challenge_hash` blob PRIMARY KEY NOT NULL,
-	`browser_hash` blob NOT NULL,
-	`application_id` text NOT NULL,
-	`redirect_uri` text NOT NULL,
-	`scopes` text NOT NULL,
-	`state` text,
-	`code_challenge` text NOT NULL,
-	`expires_at` integer NOT NULL,
-	`verifier_hash` blob,
-	`answer` text NOT NULL,
-	`user_id` integer,
-	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
-	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `login_requests_verifier_hash_unique` ON `login_requests` (`verifier_hash`);--> statement-breakpoint
-CREATE INDEX `login_requests_expiry` ON `login_requests` (`expires_at`);--> statement-breakpoint
-CREATE INDEX `login_requests_application` ON `login_requests` (`application_id`);--> statement-breakpoint
-CREATE INDEX `login_requests_user` ON `login_requests` (`user_id`);--> statement-breakpoint
-CREATE TABLE `refresh_tokens` (
-	`hash` blob PRIMARY KEY NOT NULL,
-	`application_id` text NOT NULL,
-	`user_id` integer NOT NULL,
-	`scopes` text NOT NULL,
-	`family_id` text NOT NULL,
-	`expires_at` integer NOT NULL,
-	`parent_hash` blob,
-	`rotated_at` integer,
-	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
-	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
-);
---> statement-breakpoint
-CREATE INDEX `refresh_tokens_expiry` ON `refresh_tokens` (`expires_at`);--> statement-breakpoint
-CREATE INDEX `refresh_tokens_application` ON `refresh_tokens` (`application_id`);--> statement-breakpoint
-CREATE INDEX `refresh_tokens_user` ON `refresh_tokens` (`user_id`);--> statement-breakpoint
-CREATE INDEX `refresh_tokens_of_family` ON `refresh_tokens` (`family_id`,`expires_at`);--> statement-breakpoint
-CREATE TABLE `tokens` (
-	`hash` blob PRIMARY KEY NOT NULL,
-	`application_id` text NOT NULL,
-	`user_id` integer,
-	`scopes` text NOT NULL,
-	`expires_at` integer NOT NULL,
-	`family_id` text,
-	`refresh_hash` blob,
-	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
-	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
-);
---> statement-breakpoint
-CREATE INDEX `tokens_expiry` ON `tokens` (`expires_at`);--> statement-breakpoint
-CREATE INDEX `tokens_application` ON `tokens` (`application_id`,`user_id`);--> statement-breakpoint
-CREATE INDEX `tokens_user` ON `tokens` (`user_id`);--> statement-breakpoint
-CREATE INDEX `tokens_family` ON `tokens` (`family_id`);--> statement-breakpoint
-CREATE TABLE `attempts` (
-	`delivery_seq` integer NOT NULL,
-	`number` integer NOT NULL,
-	`at` integer NOT NULL,
-	`outcome` text NOT NULL,
-	`status` integer,
-	`duration_ms` integer NOT NULL,
-	`dns_ms` real,
-	`connect_ms` real,
-	`tls_ms` real,
-	`first_byte_ms` real,
-	`error` text,
-	`response` text NOT NULL,
-	PRIMARY KEY(`delivery_seq`, `number`)
-) WITHOUT ROWID;
---> statement-breakpoint
 CREATE TABLE `deliveries` (
 	`seq` integer PRIMARY KEY NOT NULL,
 	`id` text NOT NULL,
@@ -190,97 +183,6 @@ CREATE TABLE `events` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `events_id_unique` ON `events` (`id`);--> statement-breakpoint
 CREATE INDEX `events_published` ON `events` (`published_at`);--> statement-breakpoint
-CREATE TABLE `removed_deliveries` (
-	`application_id` text PRIMARY KEY NOT NULL,
-	`up_to` integer NOT NULL,
-	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade
-);
---> statement-breakpoint
-CREATE TABLE `replays` (
-	`id` text PRIMARY KEY NOT NULL,
-	`application_id` text NOT NULL,
-	`broadcaster_user_id` integer,
-	`subscription_id` text,
-	`status` text,
-	`type` text,
-	`from_at` integer NOT NULL,
-	`to_at` integer NOT NULL,
-	`dry_run` integer NOT NULL,
-	`state` text NOT NULL,
-	`first` integer NOT NULL,
-	`end` integer NOT NULL,
-	`position` integer NOT NULL,
-	`matched` integer DEFAULT 0 NOT NULL,
-	`queued` integer DEFAULT 0 NOT NULL,
-	`skipped_body` integer DEFAULT 0 NOT NULL,
-	`skipped_subscription` integer DEFAULT 0 NOT NULL,
-	`skipped_attempts` integer DEFAULT 0 NOT NULL,
-	`created_at` integer NOT NULL,
-	`finished_at` integer,
-	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade
-);
---> statement-breakpoint
-CREATE INDEX `replays_application` ON `replays` (`application_id`);--> statement-breakpoint
-CREATE INDEX `replays_running` ON `replays` (`id`) WHERE "replays"."state" = 'running';--> statement-breakpoint
-CREATE TABLE `staged_events` (
-	`place` integer PRIMARY KEY NOT NULL,
-	`seq` integer NOT NULL,
-	`id` text NOT NULL,
-	`name` text NOT NULL,
-	`version` integer NOT NULL,
-	`broadcaster_user_id` integer NOT NULL,
-	`body` text NOT NULL,
-	`fingerprint` blob NOT NULL,
-	`published_at` integer NOT NULL,
-	`expires_at` integer,
-	`first_delivery` integer NOT NULL,
-	`deliveries` text NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `subscription_counts` (
-	`application_id` text PRIMARY KEY NOT NULL,
-	`subscriptions` integer NOT NULL,
-	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade
-);
---> statement-breakpoint
-CREATE TABLE `subscriptions` (
-	`id` text PRIMARY KEY NOT NULL,
-	`app_id` text NOT NULL,
-	`broadcaster_user_id` integer,
-	`event` text NOT NULL,
-	`version` integer NOT NULL,
-	`sequence` integer DEFAULT 0 NOT NULL,
-	`created_at` text NOT NULL,
-	`updated_at` text NOT NULL,
-	FOREIGN KEY (`app_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
-	FOREIGN KEY (`broadcaster_user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `subscriptions_key` ON `subscriptions` (`app_id`,ifnull("broadcaster_user_id", 0),`event`,`version`);--> statement-breakpoint
-CREATE INDEX `subscriptions_event` ON `subscriptions` (`broadcaster_user_id`,`event`,`version`);--> statement-breakpoint
-CREATE INDEX `subscriptions_list` ON `subscriptions` (`app_id`,`id`,`broadcaster_user_id`,`event`,`version`,`created_at`,`updated_at`);--> statement-breakpoint
-CREATE TABLE `audit` (
-	`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`merge_key` text,
-	`at` integer NOT NULL,
-	`last_at` integer NOT NULL,
-	`count` integer NOT NULL,
-	`actor_kind` text NOT NULL,
-	`actor_id` text NOT NULL,
-	`actor_name` text NOT NULL,
-	`action` text NOT NULL,
-	`object` text NOT NULL,
-	`object_id` text,
-	`fields` text NOT NULL,
-	`address` text NOT NULL,
-	`request_id` text NOT NULL
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `audit_merge_key_unique` ON `audit` (`merge_key`);--> statement-breakpoint
-CREATE INDEX `audit_at` ON `audit` (`at`);--> statement-breakpoint
-CREATE INDEX `audit_actor` ON `audit` (`actor_id`);--> statement-breakpoint
-CREATE INDEX `audit_action` ON `audit` (`action`);--> statement-breakpoint
-CREATE INDEX `audit_object` ON `audit` (`object`,`object_id`);--> statement-breakpoint
 CREATE TABLE `idempotency_keys` (
 	`key` text PRIMARY KEY NOT NULL,
 	`fingerprint` blob NOT NULL,
@@ -290,6 +192,38 @@ CREATE TABLE `idempotency_keys` (
 );
 --> statement-breakpoint
 CREATE INDEX `idempotency_keys_age` ON `idempotency_keys` (`first_seen_at`);--> statement-breakpoint
+CREATE TABLE `livestreams` (
+	`channel_id` integer PRIMARY KEY NOT NULL,
+	`category_id` integer NOT NULL,
+	`viewers` integer NOT NULL,
+	`title` text NOT NULL,
+	`language` text NOT NULL,
+	`started_at` text NOT NULL,
+	FOREIGN KEY (`channel_id`) REFERENCES `channels`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`category_id`) REFERENCES `categories`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `livestreams_category` ON `livestreams` (`category_id`);--> statement-breakpoint
+CREATE TABLE `login_requests` (
+	`challenge_hash` blob PRIMARY KEY NOT NULL,
+	`browser_hash` blob NOT NULL,
+	`application_id` text NOT NULL,
+	`redirect_uri` text NOT NULL,
+	`scopes` text NOT NULL,
+	`state` text,
+	`code_challenge` text NOT NULL,
+	`expires_at` integer NOT NULL,
+	`verifier_hash` blob,
+	`answer` text NOT NULL,
+	`user_id` integer,
+	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `login_requests_verifier_hash_unique` ON `login_requests` (`verifier_hash`);--> statement-breakpoint
+CREATE INDEX `login_requests_expiry` ON `login_requests` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `login_requests_application` ON `login_requests` (`application_id`);--> statement-breakpoint
+CREATE INDEX `login_requests_user` ON `login_requests` (`user_id`);--> statement-breakpoint
 CREATE TABLE `notices` (
 	`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`id` text NOT NULL,
@@ -328,9 +262,79 @@ CREATE TABLE `operator_sessions` (
 	`key_id` text NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `refresh_tokens` (
+	`hash` blob PRIMARY KEY NOT NULL,
+	`application_id` text NOT NULL,
+	`user_id` integer NOT NULL,
+	`scopes` text NOT NULL,
+	`family_id` text NOT NULL,
+	`expires_at` integer NOT NULL,
+	`parent_hash` blob,
+	`rotated_at` integer,
+	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `refresh_tokens_expiry` ON `refresh_tokens` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `refresh_tokens_application` ON `refresh_tokens` (`application_id`);--> statement-breakpoint
+CREATE INDEX `refresh_tokens_user` ON `refresh_tokens` (`user_id`);--> statement-breakpoint
+CREATE INDEX `refresh_tokens_of_family` ON `refresh_tokens` (`family_id`,`expires_at`);--> statement-breakpoint
+CREATE TABLE `removed_deliveries` (
+	`application_id` text PRIMARY KEY NOT NULL,
+	`up_to` integer NOT NULL,
+	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE TABLE `replays` (
+	`id` text PRIMARY KEY NOT NULL,
+	`application_id` text NOT NULL,
+	`broadcaster_user_id` integer,
+	`subscription_id` text,
+	`status` text,
+	`type` text,
+	`from_at` integer NOT NULL,
+	`to_at` integer NOT NULL,
+	`dry_run` integer NOT NULL,
+	`state` text NOT NULL,
+	`first` integer NOT NULL,
+	`end` integer NOT NULL,
+	`position` integer NOT NULL,
+	`matched` integer DEFAULT 0 NOT NULL,
+	`queued` integer DEFAULT 0 NOT NULL,
+	`skipped_body` integer DEFAULT 0 NOT NULL,
+	`skipped_subscription` integer DEFAULT 0 NOT NULL,
+	`skipped_attempts` integer DEFAULT 0 NOT NULL,
+	`created_at` integer NOT NULL,
+	`finished_at` integer,
+	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `replays_application` ON `replays` (`application_id`);--> statement-breakpoint
+CREATE INDEX `replays_running` ON `replays` (`id`) WHERE "replays"."state" = 'running';--> statement-breakpoint
+CREATE TABLE `search_statistics` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`revision` integer NOT NULL,
+	`trigram_counts` blob NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `settings` (
 	`key` text PRIMARY KEY NOT NULL,
 	`value` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `staged_events` (
+	`place` integer PRIMARY KEY NOT NULL,
+	`seq` integer NOT NULL,
+	`id` text NOT NULL,
+	`name` text NOT NULL,
+	`version` integer NOT NULL,
+	`broadcaster_user_id` integer NOT NULL,
+	`body` text NOT NULL,
+	`fingerprint` blob NOT NULL,
+	`published_at` integer NOT NULL,
+	`expires_at` integer,
+	`first_delivery` integer NOT NULL,
+	`deliveries` text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `statistics` (
@@ -344,52 +348,50 @@ CREATE TABLE `statistics` (
 );
 --> statement-breakpoint
 CREATE INDEX `statistics_period` ON `statistics` (`period`,`at`);--> statement-breakpoint
-CREATE TABLE `categories` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`name` text NOT NULL,
-	`slug` text NOT NULL,
-	`icon` text,
-	`banner` text,
-	`description` text NOT NULL,
-	`tags` text NOT NULL
+CREATE TABLE `subscription_counts` (
+	`application_id` text PRIMARY KEY NOT NULL,
+	`subscriptions` integer NOT NULL,
+	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `categories_slug_unique` ON `categories` (`slug`);--> statement-breakpoint
-CREATE TABLE `channels` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`user_id` integer NOT NULL,
-	`slug` text NOT NULL,
-	`name` text NOT NULL,
-	`profile_image` text,
-	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
+CREATE TABLE `subscriptions` (
+	`id` text PRIMARY KEY NOT NULL,
+	`app_id` text NOT NULL,
+	`broadcaster_user_id` integer,
+	`event` text NOT NULL,
+	`version` integer NOT NULL,
+	`sequence` integer DEFAULT 0 NOT NULL,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	FOREIGN KEY (`app_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`broadcaster_user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `channels_slug_unique` ON `channels` (`slug`);--> statement-breakpoint
-CREATE INDEX `channels_user` ON `channels` (`user_id`);--> statement-breakpoint
-CREATE TABLE `livestreams` (
-	`channel_id` integer PRIMARY KEY NOT NULL,
-	`category_id` integer NOT NULL,
-	`viewers` integer NOT NULL,
-	`title` text NOT NULL,
-	`language` text NOT NULL,
-	`started_at` text NOT NULL,
-	FOREIGN KEY (`channel_id`) REFERENCES `channels`(`id`) ON UPDATE no action ON DELETE cascade,
-	FOREIGN KEY (`category_id`) REFERENCES `categories`(`id`) ON UPDATE no action ON DELETE cascade
-);
---> statement-breakpoint
-CREATE INDEX `livestreams_category` ON `livestreams` (`category_id`);--> statement-breakpoint
-CREATE TABLE `search_statistics` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`revision` integer NOT NULL,
-	`trigram_counts` blob NOT NULL
-);
---> statement-breakpoint
+CREATE UNIQUE INDEX `subscriptions_key` ON `subscriptions` (`app_id`,ifnull("broadcaster_user_id", 0),`event`,`version`);--> statement-breakpoint
+CREATE INDEX `subscriptions_event` ON `subscriptions` (`broadcaster_user_id`,`event`,`version`);--> statement-breakpoint
+CREATE INDEX `subscriptions_list` ON `subscriptions` (`app_id`,`id`,`broadcaster_user_id`,`event`,`version`,`created_at`,`updated_at`);--> statement-breakpoint
 CREATE TABLE `tags` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`name` text NOT NULL
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `tags_name_unique` ON `tags` (`name`);--> statement-breakpoint
+CREATE TABLE `tokens` (
+	`hash` blob PRIMARY KEY NOT NULL,
+	`application_id` text NOT NULL,
+	`user_id` integer,
+	`scopes` text NOT NULL,
+	`expires_at` integer NOT NULL,
+	`family_id` text,
+	`refresh_hash` blob,
+	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `tokens_expiry` ON `tokens` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `tokens_application` ON `tokens` (`application_id`,`user_id`);--> statement-breakpoint
+CREATE INDEX `tokens_user` ON `tokens` (`user_id`);--> statement-breakpoint
+CREATE INDEX `tokens_family` ON `tokens` (`family_id`);--> statement-breakpoint
 CREATE TABLE `users` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`username` text NOT NULL,

@@ -56,8 +56,19 @@ export const audit = command({
   },
 });
 
-function cells({ at, last_at, count, actor, action, object, object_id, fields, address }: Audit): string[] {
-  const times = count > 1 ? `${action} (${count} times until ${last_at})` : action;
+function cells({ at, actor, object, object_id, fields, address, ...entry }: Audit): string[] {
   const what = object_id === null ? object : `${object} ${object_id}`;
-  return [at, actor.name, times, what, fields.join(", ") || "-", address || "-"];
+  return [at, actor.name, did(entry), what, fields.join(", ") || "-", address || "-"];
+}
+
+/** An action with its counts. */
+function did({
+  action,
+  count,
+  last_at,
+  accepted,
+  ended,
+}: Pick<Audit, "action" | "count" | "last_at" | "accepted" | "ended">): string {
+  if (accepted !== null) return `${action} (snapshot: ${accepted} accepted, ${ended} ended)`;
+  return count > 1 ? `${action} (${count} times until ${last_at})` : action;
 }

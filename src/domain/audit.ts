@@ -30,6 +30,10 @@ export interface NewAuditEntry {
   readonly address: string;
   /** Id of the last request. */
   readonly request_id: string;
+  /** Number of accepted lines of a snapshot of livestreams; else null. */
+  readonly accepted: number | null;
+  /** Number of livestreams that a snapshot ended; else null. */
+  readonly ended: number | null;
 }
 
 export interface AuditEntry extends NewAuditEntry {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Audit } from "../../src/api/admin/audit.ts";
 import { event } from "../support/publishing.ts";
-import { users } from "../support/real-data.ts";
+import { categories, channels, livestreams, users } from "../support/real-data.ts";
+import { ndjson } from "../support/rows.ts";
 import { adminKey, Clock, isOnPostgres, json, type TestServer, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -53,6 +54,8 @@ describe("a change through the admin API", () => {
       fields: ["rate_limit", "webhook_url"],
       address: "127.0.0.1",
       request_id: changed.headers.get("x-request-id") ?? "",
+      accepted: null,
+      ended: null,
     });
   });
 
@@ -139,6 +142,34 @@ describe("a change through the admin API", () => {
     const [second, first] = await trail(`?key=${id}`);
     expect(first).toMatchObject({ count: 3, last_at: last, object: "events", object_id: null, fields: [] });
     expect(second).toMatchObject({ count: 1, object: "events" });
+  });
+
+  test("by each snapshot of livestreams has an entry of its own with its counts; other reports are counted", async () => {
+    await server.load("categories", categories);
+    await server.load("channels", channels);
+    const { id, key } = await namedKey("snapshots", "publisher");
+    const put = async (query: string, status: number, body: unknown) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const path = `/admin/v1/livestreams${query}`;
+      expect((await server.admin("PUT", path, body, headers)).status).toBe(status);
+      clock.advance(1_000);
+    };
+    const all = ndjson(livestreams);
+    const one = ndjson(livestreams.slice(0, 1));
+    await put("", 200, all);
+    await put("?snapshot=true", 200, ndjson([...livestreams, "{}"]));
+    await put("?snapshot=false", 200, all);
+    await put("?snapshot=true", 400, "");
+    await put("?snapshot=true&atomic=true&confirm=true", 200, one);
+    await put("?snapshot=true", 200, one);
+    const reports = { action: "putLivestreams", object: "livestreams", object_id: null, fields: [] };
+    await until(async () => (await trail(`?key=${id}`)).at(-1)?.count === 2);
+    expect(await trail(`?key=${id}`)).toMatchObject([
+      { ...reports, count: 1, accepted: 1, ended: 0 },
+      { ...reports, count: 1, accepted: 1, ended: livestreams.length - 1 },
+      { ...reports, count: 1, accepted: livestreams.length, ended: 0 },
+      { ...reports, count: 2, accepted: null, ended: null },
+    ]);
   });
 });
 

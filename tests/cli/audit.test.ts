@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
 import { printedJson, run } from "../support/process.ts";
+import { categories, channels, livestreams, users } from "../support/real-data.ts";
+import { ndjson } from "../support/rows.ts";
 import { adminKey, ownDirectory, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
@@ -22,6 +24,20 @@ test("lists changes with their actors, newest first, and applies filters", async
   expect(filtered.data).toHaveLength(1);
   const none = await run(["audit", "--since", "1h", "--key", "nobody"], { env });
   expect([none.code, none.stdout, none.stderr]).toEqual([0, "", "There are no such changes.\n"]);
+});
+
+test("shows the counts of a snapshot of livestreams", async () => {
+  await server.load("users", users);
+  await server.load("categories", categories);
+  await server.load("channels", channels);
+  await server.load("livestreams", livestreams);
+  const file = `${ownDirectory()}/snapshot.ndjson`;
+  await Bun.write(file, ndjson(livestreams.slice(0, 2)));
+  expect((await run(["import", "livestreams", file, "--snapshot"], { env })).code).toBe(0);
+  const { stdout } = await run(["audit", "--action", "putLivestreams"], { env });
+  const ended = livestreams.length - 2;
+  expect(stdout).toContain(`  putLivestreams (snapshot: 2 accepted, ${ended} ended)  livestreams  `);
+  expect(stdout.match(/snapshot/g)).toHaveLength(1);
 });
 
 test.each([

@@ -18,6 +18,8 @@ const entry = (at: number, more: Partial<NewAuditEntry> = {}): NewAuditEntry => 
   fields: ["name"],
   address: "10.0.0.1",
   request_id: `r${at}`,
+  accepted: null,
+  ended: null,
   ...more,
 });
 

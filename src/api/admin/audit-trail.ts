@@ -26,6 +26,7 @@ interface AuditedRoute {
 interface AnsweredRequest {
   readonly requestContext: RequestContext;
   readonly params: unknown;
+  readonly query: unknown;
   readonly body: unknown;
   /** The value that the handler returned. */
   readonly value: unknown;
@@ -45,7 +46,8 @@ interface AuditTrailOptions {
 /**
  * Records changes made through the admin API and their callers, before they are acknowledged. Changes of the platform's
  * data, events and answers to login requests are frequent, so they are counted by key, action and hour. The first one
- * is written at once, so that entries are stored in the order of their first change.
+ * is written at once, so that entries are stored in the order of their first change. A snapshot of livestreams, which
+ * can end many of them, has an entry of its own.
  */
 export class AuditTrail {
   readonly #options: AuditTrailOptions;
@@ -68,7 +70,9 @@ export class AuditTrail {
     if (method === "HEAD") return;
     const at = this.#options.now();
     const { requestContext } = request;
-    const isCounted = route.allowed.includes("publisher") || requestContext.path.includes("/login-requests/");
+    const isFrequent =
+      route.allowed.includes("publisher") || requestContext.path.includes("/login-requests/");
+    const snapshot = operationId === "putLivestreams" ? snapshotCounts(request) : null;
     const entry: NewAuditEntry = {
       at,
       last_at: at,
@@ -78,12 +82,13 @@ export class AuditTrail {
       actor_name: key.name,
       action: operationId,
       object: requestContext.path.split("/")[3] ?? "",
-      object_id: isCounted ? null : objectId(request),
-      fields: isCounted ? [] : fieldsOf(request.body),
+      object_id: isFrequent ? null : objectId(request),
+      fields: isFrequent ? [] : fieldsOf(request.body),
       address: requestContext.clientAddress,
       request_id: requestContext.requestId,
+      ...(snapshot ?? { accepted: null, ended: null }),
     };
-    if (isCounted) await this.#count(entry);
+    if (isFrequent && !snapshot) await this.#count(entry);
     else {
       await this.#write(() => this.#options.store.audit.add(entry));
       this.#tell([entry]);
@@ -143,6 +148,13 @@ function objectId({ params, value }: AnsweredRequest): string | null {
   const made = typeof answered === "object" && answered !== null && "id" in answered ? answered.id : null;
   const found = id ?? name ?? channel_id ?? made;
   return typeof found === "string" || typeof found === "number" ? String(found) : null;
+}
+
+/** Returns the counts of a report of livestreams that is a snapshot; null for any other report. */
+function snapshotCounts({ query, value }: AnsweredRequest): Pick<NewAuditEntry, "accepted" | "ended"> | null {
+  if ((query as { readonly snapshot?: unknown } | null)?.snapshot !== "true") return null;
+  const { accepted, ended } = value as Pick<NewAuditEntry, "accepted" | "ended">;
+  return { accepted, ended };
 }
 
 /** Returns the names of a body's fields, without values, which may be secrets. */

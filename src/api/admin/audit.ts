@@ -31,6 +31,12 @@ const AuditSchema = named("AuditEntry", "A change, or several equal ones, with i
     description: 'Client address of the request; `""` for a command in the data directory.',
   }),
   request_id: Type.String({ description: "Id of the request, or of the last of several." }),
+  accepted: nullable(Type.Integer(), {
+    description: "Number of accepted lines of a snapshot of livestreams; null for other changes.",
+  }),
+  ended: nullable(Type.Integer(), {
+    description: "Number of livestreams that the snapshot ended; null for other changes.",
+  }),
 });
 export type Audit = Static<typeof AuditSchema>;
 
@@ -45,6 +51,8 @@ const example: Audit = {
   fields: ["rate_limit"],
   address: "10.0.0.7",
   request_id: "01KEYN2Q9GZ4T7RFDX6M8V3BHC",
+  accepted: null,
+  ended: null,
 };
 
 const AuditPage = pageOf(AuditSchema, {
@@ -109,7 +117,7 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
         tags: ["Operations"],
         summary: "List Audit Trail",
         description:
-          "Returns the changes made through this API, and the changes of applications to themselves, without values. Changes of the platform's data, events and answers to login requests are counted by key and hour. Downloads of backups are included.",
+          "Returns the changes made through this API, and the changes of applications to themselves, without values. Changes of the platform's data, events and answers to login requests are counted by key and hour, except that each snapshot of livestreams has an entry. Downloads of backups are included.",
       },
     },
   );

@@ -276,7 +276,7 @@ export function adminListener({
             requestContext.longBody = {
               requireAllowed,
               async noteBrokenOff() {
-                const nothing = { params: null, body: null, value: null };
+                const nothing = { params: null, query: null, body: null, value: null };
                 const { operatorKey } = requestContext;
                 if (operatorKey)
                   await trail.note({ operationId, allowed }, operatorKey, { requestContext, ...nothing });
@@ -290,9 +290,9 @@ export function adminListener({
           }),
           // Before the response, so that every acknowledged change is recorded.
           afterHandle: opaque(
-            async ({ requestContext, params, body, responseValue: value }: AnsweredContext) => {
+            async ({ requestContext, params, query, body, responseValue: value }: AnsweredContext) => {
               const { operatorKey } = requestContext;
-              const answered = { requestContext, params, body, value };
+              const answered = { requestContext, params, query, body, value };
               if (operatorKey) await trail.note({ operationId, allowed }, operatorKey, answered);
             },
           ),

@@ -357,7 +357,8 @@ export function applicationRoutes(
     const actor = { actor_kind: "application", actor_id: id, actor_name: name } as const;
     const what = { action, object: "applications", object_id: id, fields };
     const address = requestContext.clientAddress;
-    const entry = { at, last_at: at, count: 1, ...actor, ...what, address, request_id };
+    const counts = { count: 1, accepted: null, ended: null };
+    const entry = { at, last_at: at, ...counts, ...actor, ...what, address, request_id };
     await store.audit.add(entry).catch((error) => log.failure("audit_failed", error));
   };
 

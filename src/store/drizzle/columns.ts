@@ -308,6 +308,8 @@ export const auditColumns = ({ counter, text, integer, words }: Kinds) => ({
   fields: words<string>().notNull(),
   address: text().notNull(),
   request_id: text().notNull(),
+  accepted: integer(),
+  ended: integer(),
 });
 
 /** Notices for developers and operators; see `domain/notices.ts`. */

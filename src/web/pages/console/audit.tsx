@@ -3,7 +3,7 @@ import { admin, done } from "../../client.ts";
 import { useApplicationNames } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../list.ts";
-import { Button, Card, Empty, Head } from "../../parts/basics.tsx";
+import { Button, Card, Empty, Head, number } from "../../parts/basics.tsx";
 import { QueryField, QuerySelect } from "../../parts/form.tsx";
 import { List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -98,12 +98,17 @@ export function Audit() {
             {
               name: "Action",
               isFilling: true,
-              show: ({ action, count, actor }) => (
+              show: ({ action, count, accepted, ended, actor }) => (
                 <>
                   <span class="cell">
                     {action}
                     {count > 1 && <span class="muted"> × {count}</span>}
                   </span>
+                  {accepted !== null && (
+                    <small class="cell muted">
+                      Snapshot: {number(accepted)} accepted, {number(ended ?? 0)} ended
+                    </small>
+                  )}
                   <small class="cell muted only-narrow">{actor.name || actor.id}</small>
                 </>
               ),

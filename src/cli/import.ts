@@ -30,7 +30,8 @@ const help = `Usage: onair import <kind> <file> [options]
 Imports an NDJSON file, one row per line, into a running server or into a data directory that no
 server uses; a missing directory is created. <kind> is ${dataKinds.slice(0, -1).join(", ")} or
 ${dataKinds.at(-1)}; import them in this order. A row with a known id replaces the stored one:
-fields that it omits get their defaults. So a file can be imported again. "-" reads standard input.
+fields that it omits get their defaults. So a file can be imported again. Of rows with the same id,
+the last valid one holds. Rows may swap names and slugs, or pass them on. "-" reads standard input.
 
 ${targetHelp}
   --snapshot     livestreams only: end every livestream that the file does not name

@@ -121,44 +121,12 @@ export interface Intake<Input> {
   readonly keep: Keep<Input>;
   /** Counts the unknown fields of an item, which are ignored. */
   readonly ignored: (input: Input) => number;
+  /** The id of an item whose name is unique; with it, refused lines are tried again in a batch that is not atomic. */
+  readonly idOf?: (input: Input) => number;
 }
 
 /** With a larger average length of lines, a group has fewer lines. */
 const usualLineBytes = 4 * 1024;
-
-/**
- * Applies an NDJSON stream group by group, in constant memory. Invalid lines are refused, and the others are applied.
- * If the storage fails, the error states how many lines were stored before.
- *
- * @param groupSize the most lines of a transaction. More are faster in total, but block the event loop for longer.
- */
-export async function applyBatch<Input>(
-  stream: AsyncIterable<Uint8Array>,
-  { read, keep, ignored }: Intake<Input>,
-  groupSize = 200,
-): Promise<BatchReport> {
-  const report: BatchReport = { accepted: 0, rejected: 0, ignored_fields: 0, errors: [] };
-  const refuse = (line: number, message: string) => {
-    report.rejected++;
-    if (report.errors.length < maxErrors) report.errors.push({ line, message });
-  };
-  const limits = { groupSize, groupBytes: groupSize * usualLineBytes, lineBytes: maxLineBytes };
-  for await (const lines of lineGroups(stream, limits)) {
-    const { good, refused } = await readLines(lines, read);
-    const results = await kept(good, keep, report);
-    for (const [i, message] of results.entries()) {
-      const one = good[i];
-      if (!one) continue;
-      if (message !== null) refused.push({ line: one.line, message });
-      else {
-        report.accepted++;
-        report.ignored_fields += ignored(one.input);
-      }
-    }
-    for (const { line, message } of refused.sort((a, b) => a.line - b.line)) refuse(line, message);
-  }
-  return report;
-}
 
 /** The limits of an atomic batch. It is one transaction, which delays all other writes. */
 export const atomicLimits = {
@@ -166,6 +134,119 @@ export const atomicLimits = {
   bytes: 4 * 1024 * 1024,
   inWords: "2,000 lines and 4 MiB",
 } as const;
+
+/**
+ * Applies an NDJSON stream group by group, in constant memory. Invalid lines are refused, and the others are applied.
+ * With `idOf`, lines that the storage refuses are tried once more together after the last line, so that names can be
+ * swapped. If the storage fails, the error states how many lines were stored before.
+ *
+ * @param groupSize the most lines of a transaction. More are faster in total, but block the event loop for longer.
+ */
+export async function applyBatch<Input>(
+  stream: AsyncIterable<Uint8Array>,
+  { read, keep, ignored, idOf }: Intake<Input>,
+  groupSize = 200,
+): Promise<BatchReport> {
+  const report: BatchReport = { accepted: 0, rejected: 0, ignored_fields: 0, errors: [] };
+  // Enough that `maxErrors` are left after all lines that are tried again are accepted.
+  const errors = new Map<number, string>();
+  const refuse = ({ line, message }: RefusedLine) => {
+    report.rejected++;
+    if (errors.size < maxErrors + atomicLimits.lines) errors.set(line, message);
+  };
+  const accept = ({ input }: GoodLine<Input>) => {
+    report.accepted++;
+    report.ignored_fields += ignored(input);
+  };
+  const again = idOf ? new LinesToRetry(idOf) : null;
+  const limits = { groupSize, groupBytes: groupSize * usualLineBytes, lineBytes: maxLineBytes };
+  for await (const lines of lineGroups(stream, limits)) {
+    const { good, refused } = await readLines(lines, read);
+    const results = await kept(good, keep, report);
+    for (const [i, message] of results.entries()) {
+      const one = good[i];
+      if (!one) continue;
+      if (message !== null) {
+        refused.push({ line: one.line, message });
+        again?.refused(one);
+      } else {
+        accept(one);
+        again?.accepted(one);
+      }
+    }
+    for (const one of refused.sort((a, b) => a.line - b.line)) refuse(one);
+  }
+  const retried = await keptTogether(again?.lines() ?? [], (good) =>
+    kept(good, keep, report, { atomic: true }),
+  );
+  for (const { line, message } of retried.refused) if (errors.has(line)) errors.set(line, message);
+  for (const one of retried.good) {
+    errors.delete(one.line);
+    report.rejected--;
+    accept(one);
+  }
+  for (const [line, message] of [...errors].slice(0, maxErrors)) report.errors.push({ line, message });
+  return report;
+}
+
+/**
+ * The refused lines that are tried again, up to `atomicLimits`: of each id the last one, and none of an id that a later
+ * accepted line has.
+ */
+class LinesToRetry<Input> {
+  readonly #byId = new Map<number, GoodLine<Input>>();
+  #bytes = 0;
+
+  constructor(readonly idOf: (input: Input) => number) {}
+
+  refused(one: GoodLine<Input>): void {
+    this.accepted(one);
+    if (this.#byId.size >= atomicLimits.lines || this.#bytes + one.bytes > atomicLimits.bytes) return;
+    this.#byId.set(this.idOf(one.input), one);
+    this.#bytes += one.bytes;
+  }
+
+  /** Forgets the earlier line with the same id. */
+  accepted({ input }: GoodLine<Input>): void {
+    const id = this.idOf(input);
+    this.#bytes -= this.#byId.get(id)?.bytes ?? 0;
+    this.#byId.delete(id);
+  }
+
+  lines(): GoodLine<Input>[] {
+    return [...this.#byId.values()];
+  }
+}
+
+/** A refused line can keep a name that another line needs, so each round may refuse more. */
+const maxRounds = 8;
+
+/**
+ * Stores lines atomically without those that are refused, in at most `maxRounds` transactions. After the last of them,
+ * none is stored.
+ */
+async function keptTogether<Input>(
+  lines: readonly GoodLine<Input>[],
+  keepAll: (good: readonly GoodLine<Input>[]) => Promise<BatchResult>,
+): Promise<ReadLines<Input>> {
+  const refused: RefusedLine[] = [];
+  let good = [...lines];
+  for (let round = 0; round < maxRounds && good.length > 0; round++) {
+    try {
+      await keepAll(good);
+      return { good, refused };
+    } catch (error) {
+      if (!(error instanceof BatchRefused)) throw error;
+      const { results } = error;
+      for (const [i, { line }] of good.entries()) {
+        const message = results[i] ?? null;
+        if (message !== null) refused.push({ line, message });
+      }
+      good = good.filter((_, i) => (results[i] ?? null) === null);
+    }
+  }
+  return { good: [], refused };
+}
 
 /**
  * Applies an NDJSON stream as a whole: if any line is refused, none is stored. Throws `body_too_large` above
@@ -224,9 +305,10 @@ function tooMuch(): DomainError {
 }
 
 async function kept<Input>(
-  good: readonly { readonly input: Input }[],
+  good: readonly GoodLine<Input>[],
   keep: Keep<Input>,
   report: BatchReport,
+  mode: BatchMode = {},
 ): Promise<BatchResult> {
   if (good.length === 0) {
     // Yields to the event loop, because a stream of invalid lines has no other wait.
@@ -234,7 +316,10 @@ async function kept<Input>(
     return [];
   }
   try {
-    return await keep(good.map(({ input }) => input));
+    return await keep(
+      good.map(({ input }) => input),
+      mode,
+    );
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== "unavailable") throw error;
     const message = `${error.message} ${report.accepted} lines of this batch had been stored before; it is safe to send all of it again.`;
@@ -242,9 +327,20 @@ async function kept<Input>(
   }
 }
 
+interface GoodLine<Input> {
+  readonly line: number;
+  readonly bytes: number;
+  readonly input: Input;
+}
+
+interface RefusedLine {
+  readonly line: number;
+  readonly message: string;
+}
+
 interface ReadLines<Input> {
-  readonly good: { readonly line: number; readonly input: Input }[];
-  readonly refused: { readonly line: number; readonly message: string }[];
+  readonly good: GoodLine<Input>[];
+  readonly refused: RefusedLine[];
 }
 
 async function readLines<Input>(lines: readonly Line[], read: ReadLine<Input>): Promise<ReadLines<Input>> {
@@ -253,7 +349,7 @@ async function readLines<Input>(lines: readonly Line[], read: ReadLine<Input>): 
   for (const line of lines) {
     const one = readLine(line, read);
     if (typeof one === "string") result.refused.push({ line: line.number, message: one });
-    else result.good.push({ line: line.number, input: one.input });
+    else result.good.push({ line: line.number, bytes: line.bytes?.byteLength ?? 0, input: one.input });
     if (slice.isOver) await slice.next();
   }
   return result;

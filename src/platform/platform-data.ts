@@ -104,6 +104,11 @@ export function platformData({
     const schema = schemas[kind];
     return { read: reader(schema), keep, ignored: (input) => unknownFields(schema, input) };
   };
+  /** The intake of rows with unique names, which may be swapped. */
+  const namedIntake = <Input extends { readonly id: number }>(kind: DataKind, keep: Keep<Input>) => ({
+    ...intake(kind, keep),
+    idOf: ({ id }: Input) => id,
+  });
   /** Ends these livestreams; those that are not live are ignored. */
   const end = async (channelIds: readonly number[]): Promise<void> => {
     for (let start = 0; start < channelIds.length; start += livestreamGroup) {
@@ -166,19 +171,19 @@ export function platformData({
   return {
     /** The live order of categories, for reading. */
     ranking,
-    users: intake<UserInput>("users", async (items, mode) => {
+    users: namedIntake<UserInput>("users", async (items, mode) => {
       const results = await store.users.upsert(items.map(userFrom), isoTime(now()), mode);
       ranking.touch();
       return results;
     }),
-    categories: intake<CategoryInput>("categories", async (items, mode) => {
+    categories: namedIntake<CategoryInput>("categories", async (items, mode) => {
       const results = await store.categories.upsert(items.map(categoryFrom), mode);
       const taken = items.filter((_, i) => results[i] === null).map(({ id }) => id);
       ranking.putCategories(await store.categories.byIds(taken));
       follower?.changed("categories", taken);
       return results;
     }),
-    channels: intake<ChannelInput>("channels", async (items, mode) => {
+    channels: namedIntake<ChannelInput>("channels", async (items, mode) => {
       const results = await store.channels.upsert(items.map(channelFrom), mode);
       ranking.touch();
       return results;

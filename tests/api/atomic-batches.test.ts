@@ -116,9 +116,52 @@ describe("accepted batches", () => {
     expect(await platform.everything()).not.toContain('" ');
   });
 
-  test("without it, lines are kept one after the other, and a swap is refused", async () => {
-    const swapped = [user(1, "two"), user(2, "one")];
-    expect(await platform.report("users/batch", swapped)).toMatchObject({ accepted: 0, rejected: 2 });
+  const usersOf = async (...names: string[]) => Promise.all(names.map((name) => platform.found(name)));
+
+  test.each<[string, unknown[], [line: number, message: string][], number[][]]>([
+    ["a swap", [user(1, "two"), user(2, "ONE")], [], [[2], [1], []]],
+    ["a chain", [user(3, "one"), user(1, "two"), user(2, "three")], [], [[3], [1], [2]]],
+    [
+      "a swap beside a conflict",
+      [user(1, "two"), user(3, "two"), user(2, "one"), user(4, "four")],
+      [[2, 'username "two" is taken by user 1']],
+      [[2], [1], []],
+    ],
+    [
+      "a chain that ends at a name in use",
+      [user(3, "one"), user(1, "two"), user(4, "four")],
+      [
+        [1, 'username "one" is taken by user 1'],
+        [2, 'username "two" is taken by user 2'],
+      ],
+      [[1, 2], [2], []],
+    ],
+    [
+      "a line whose id has a later accepted line",
+      [user(1, "two"), user(1, "three"), user(2, "one")],
+      [[1, 'username "two" is taken by user 2']],
+      [[2], [], [1]],
+    ],
+  ])(
+    "without it, lines in conflict are tried again together at the end: %s",
+    async (_, rows, errors, ids) => {
+      const report: object = await platform.report("users/batch", rows);
+      expect(report).toEqual({
+        ...took(rows.length - errors.length),
+        rejected: errors.length,
+        errors: errors.map(([line, message]) => ({ line, message })),
+      });
+      expect(await usersOf("one", "two", "three")).toEqual(ids);
+      expect(await platform.everything()).not.toContain('" ');
+    },
+  );
+
+  test("without it, slugs are swapped across groups of lines, and every refused line is counted", async () => {
+    const between = Array.from({ length: 1_200 }, (_, i) => channel(100 + i, `c${i}`, 9));
+    const rows = [channel(11, "two", 1), ...between, channel(12, "one", 2)];
+    const { errors, ...counts } = await platform.report("channels/batch", rows);
+    expect(counts).toEqual({ accepted: 2, rejected: 1_200, ignored_fields: 0 } as object);
+    expect([errors.length, errors[0]]).toMatchObject([1_000, { line: 2 }]);
   });
 
   test("is bounded, and over the bound takes none", async () => {

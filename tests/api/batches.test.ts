@@ -99,6 +99,48 @@ describe("batches", () => {
     expect(report.rejected).toBe(0);
   });
 
+  type NumberedLine = readonly [
+    number: number,
+    line: string | { readonly id: number; readonly name: string },
+  ];
+
+  /** What is known after these lines, one by one, and the numbers of the refused ones. */
+  function afterLines(known: ReadonlyMap<number, string>, lines: readonly NumberedLine[], isAtomic: boolean) {
+    const after = new Map(known);
+    const refused: number[] = [];
+    const users = lines.map(([, line]) => line).filter((line) => typeof line !== "string");
+    const last = new Map(users.map(({ id, name }) => [id, name.toLowerCase()]));
+    const wanted = new Set(users.map(({ name }) => name.toLowerCase()));
+    // All or nothing: whose name another line takes, and whose own line has another, has given it up.
+    for (const [id, name] of isAtomic ? known : [])
+      if ((last.get(id) ?? name.toLowerCase()) !== name.toLowerCase() && wanted.has(name.toLowerCase()))
+        after.delete(id);
+    for (const [number, line] of lines) {
+      const isTaken = (id: number, name: string) =>
+        [...after].some(([other, taken]) => other !== id && taken.toLowerCase() === name.toLowerCase());
+      if (typeof line === "string" || isTaken(line.id, line.name)) refused.push(number);
+      else after.set(line.id, line.name);
+    }
+    return { after, refused };
+  }
+
+  /** As `afterLines`, and the last line of each id is tried again, together with the others that are refused. */
+  function afterRetry(known: ReadonlyMap<number, string>, lines: readonly NumberedLine[]) {
+    const { after, refused } = afterLines(known, lines, false);
+    const last = new Map(lines.map(([number, line]) => [typeof line === "string" ? line : line.id, number]));
+    let again = lines.filter(
+      ([number, line]) =>
+        typeof line !== "string" && refused.includes(number) && last.get(line.id) === number,
+    );
+    for (;;) {
+      const retried = afterLines(after, again, true);
+      const taken = again.map(([number]) => number);
+      if (retried.refused.length === 0)
+        return { after: retried.after, refused: refused.filter((number) => !taken.includes(number)) };
+      again = again.filter(([number]) => !retried.refused.includes(number));
+    }
+  }
+
   test("keep what a model keeps of any users, line by line, or nothing where it has to be all", async () => {
     let round = 0;
     const line = fc.oneof(
@@ -122,24 +164,12 @@ describe("batches", () => {
       fc.asyncProperty(batches, async (batches) => {
         // Users of their own for each round.
         const base = 1_000_000 + 10 * round++;
-        let known = new Map<number, string>();
+        let known: ReadonlyMap<number, string> = new Map();
         for (const { lines, isAtomic } of batches) {
-          const after = new Map(known);
-          const refused: number[] = [];
-          const users = lines.filter((line) => typeof line !== "string");
-          const last = new Map(users.map(({ id, name }) => [id, name.toLowerCase()]));
-          const wanted = new Set(users.map(({ name }) => name.toLowerCase()));
-          // All or nothing: whose name another line takes, and whose own line has another, has given it up.
-          for (const [id, name] of isAtomic ? known : [])
-            if ((last.get(id) ?? name.toLowerCase()) !== name.toLowerCase() && wanted.has(name.toLowerCase()))
-              after.delete(id);
-          for (const [i, line] of lines.entries()) {
-            if (line === "") continue;
-            const isTaken = (id: number, name: string) =>
-              [...after].some(([other, taken]) => other !== id && taken.toLowerCase() === name.toLowerCase());
-            if (typeof line === "string" || isTaken(line.id, line.name)) refused.push(i + 1);
-            else after.set(line.id, line.name);
-          }
+          const numbered = lines.map((line, i) => [i + 1, line] as const).filter(([, line]) => line !== "");
+          const { after, refused } = isAtomic
+            ? afterLines(known, numbered, true)
+            : afterRetry(known, numbered);
           const rows = lines.map((line) =>
             typeof line === "string" ? line : { id: base + line.id, username: `${line.name}_${base}` },
           );

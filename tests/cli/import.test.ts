@@ -69,6 +69,14 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     ]);
   });
 
+  test("swaps the names of two users", async () => {
+    const [first, second] = ["swapped_a", "swapped_b"];
+    const rows = (...names: string[]) => fileOf(names.map((username, i) => ({ id: 78_001 + i, username })));
+    expect((await load("users", rows(first, second))).code).toBe(0);
+    const swapped = { code: 0, stdout: "2 accepted, 0 rejected\n", stderr: "" };
+    for (let i = 0; i < 2; i++) expect(await load("users", rows(second, first))).toEqual(swapped);
+  });
+
   test("prints the report as JSON", async () => {
     const result = await load("users", fileOf(bad), "--json");
     expect([result.code, result.stderr]).toEqual([1, ""]);

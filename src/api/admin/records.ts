@@ -5,7 +5,7 @@ import { exampleCategory, exampleChannel, exampleUser } from "../../domain/examp
 import { maxId } from "../../domain/ids.ts";
 import { ChannelInput, confirmedFrom, defaultConfirmAbovePercent } from "../../domain/livestreams.ts";
 import { UserInput } from "../../domain/users.ts";
-import type { Intake } from "../../platform/batches.ts";
+import { atomicLimits, type Intake } from "../../platform/batches.ts";
 import { answer, answerOf, ndjsonLines, noContent } from "../http/answers.ts";
 import { longBodyStream } from "../http/body.ts";
 import { IdParameter, Message, named, otherFieldsIgnored } from "../http/parameters.ts";
@@ -146,7 +146,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       detail: {
         operationId: `put${Plural}`,
         tags: [tag],
-        description: `Creates or replaces ${plural}, one on each line, as the lines arrive. Invalid lines are refused; all others are stored. Unknown fields are ignored and counted.`,
+        description: `Creates or replaces ${plural}, one on each line, as the lines arrive. Invalid lines are refused; all others are stored. Of lines with the same id, the last valid one holds. Lines that conflict with stored data, such as a name in use, are tried once more together after the last line, so that names and slugs can be swapped; at most ${atomicLimits.inWords} of them are. Unknown fields are ignored and counted.`,
         ndjson: { description: `One ${noun} on each line.`, example: [example] },
       },
     },

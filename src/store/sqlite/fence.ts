@@ -5,8 +5,8 @@ import { lockFile, pidFile } from "./directory.ts";
 import { TakenDirectory } from "./faults.ts";
 
 /*
- * The lock of a data directory keeps a second writer out. It does not when somebody removes its file, or when locks do
- * not reach the other host. Two writers would give the same numbers to different events, and overwrite each other's
+ * The lock of a data directory keeps a second writer out, unless its file is removed, or locks do not reach the other
+ * host. Two writers would give the same numbers to different events, and overwrite each other's
  * staged ones. So each transaction of a writer begins with the question whether it is still the only one.
  */
 

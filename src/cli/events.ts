@@ -1,4 +1,4 @@
-import { builtInEventTypes } from "../domain/events/catalogue.ts";
+import { builtInEventTypes } from "../domain/events/built-in.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
 import type { BatchReport } from "../platform/batches.ts";
 import { checkArguments, didYouMean } from "../server/settings/command-line.ts";

@@ -1,4 +1,4 @@
-import { builtInEventTypes } from "../domain/events/catalogue.ts";
+import { builtInEventTypes } from "../domain/events/built-in.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
 import type { User } from "../domain/users.ts";
 import { inexactMessage, inexactNumbers } from "../domain/validation/json.ts";

@@ -1,5 +1,5 @@
 import { isWebhookSecret } from "../delivery/signature.ts";
-import { builtInEventTypes } from "../domain/events/catalogue.ts";
+import { builtInEventTypes } from "../domain/events/built-in.ts";
 import {
   command,
   type Given,

@@ -5,11 +5,14 @@ import {
   channelSubscriptionGifts,
   channelSubscriptionNew,
   channelSubscriptionRenewal,
-} from "../domain/events/channel.ts";
-import { chatMessageSent, kicksGifted, moderationBanned } from "../domain/events/chat.ts";
+  chatMessageSent,
+  kicksGifted,
+  livestreamMetadataUpdated,
+  livestreamStatusUpdated,
+  moderationBanned,
+  type Person,
+} from "../domain/events/built-in.ts";
 import type { EventType } from "../domain/events/event-type.ts";
-import { livestreamMetadataUpdated, livestreamStatusUpdated } from "../domain/events/livestream.ts";
-import type { Person } from "../domain/events/people.ts";
 import type { Livestream, LivestreamInput } from "../domain/livestreams.ts";
 import { day, isoTime, minute } from "../domain/time.ts";
 import { between, pick, type Random, weighted } from "./chance.ts";

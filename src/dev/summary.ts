@@ -1,15 +1,19 @@
-import { checkPayload, findEventType } from "../domain/events/catalogue.ts";
 import {
   channelFollowed,
   channelRewardRedemptionUpdated,
   channelSubscriptionGifts,
   channelSubscriptionNew,
   channelSubscriptionRenewal,
-} from "../domain/events/channel.ts";
-import { chatMessageSent, kicksGifted, moderationBanned } from "../domain/events/chat.ts";
+  chatMessageSent,
+  findEventType,
+  kicksGifted,
+  livestreamMetadataUpdated,
+  livestreamStatusUpdated,
+  moderationBanned,
+  type Person,
+} from "../domain/events/built-in.ts";
+import { checkPayload } from "../domain/events/catalogue.ts";
 import type { EventType } from "../domain/events/event-type.ts";
-import { livestreamMetadataUpdated, livestreamStatusUpdated } from "../domain/events/livestream.ts";
-import type { Person } from "../domain/events/people.ts";
 import { jsonObject } from "../domain/validation/json.ts";
 
 /** Makes an entry of `summaries`. The type parameter lets the compiler check the fields read from the payload. */

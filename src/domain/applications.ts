@@ -117,74 +117,6 @@ export function requireUnlocked(
   throw new DomainError("locked", `${fields[0]} ${message}`, { errors });
 }
 
-/** A secret that is stored as its hash, with its first characters for identification. */
-export interface HashedSecret {
-  readonly hash: Uint8Array;
-  readonly prefix: string;
-}
-
-export const secretKinds = ["client_secret", "webhook_secret"] as const;
-
-/** A valid secret, without its value. Times are milliseconds since the epoch. */
-export interface SecretInForce {
-  readonly kind: (typeof secretKinds)[number];
-  /** Its first characters. */
-  readonly prefix: string;
-  readonly created_at: number;
-  /** null for the newest of its kind, which is valid until it is rotated. */
-  readonly expires_at: number | null;
-}
-
-/** The first characters of a secret: enough to identify it, and far too few to guess the rest. */
-export function secretPrefix(secret: string): string {
-  return /^(?:onair_cs_|whsec_)?.{4}/.exec(secret)?.[0] ?? "";
-}
-
-/** A replaced secret that stays valid for a while. */
-export interface RetiredSecret {
-  /** A webhook secret in plain text, or a client secret's hash in base64. */
-  readonly secret: string;
-  /** Milliseconds since the epoch. */
-  readonly expires_at: number;
-  readonly created_at: number;
-  /** The first characters of a client secret. */
-  readonly prefix?: string;
-}
-
-/** Options of a secret rotation. */
-export interface Rotation {
-  readonly now: number;
-  /** How long older secrets stay valid at most; 0 ends them at once. */
-  readonly overlapMs: number;
-}
-
-export const rotationLimits = {
-  defaultOverlapSeconds: day / second,
-  maxOverlapSeconds: (30 * day) / second,
-  /** Older secrets that are valid at the same time. */
-  maxRetired: 4,
-} as const;
-
-/**
- * The secrets that stay valid beside a new one. None outlives the overlap of this rotation, so an overlap of 0 ends all
- * of them. Throws `conflict` when too many would be valid.
- */
-export function retire(
-  current: Omit<RetiredSecret, "expires_at">,
-  retired: readonly RetiredSecret[],
-  { now, overlapMs }: Rotation,
-): readonly RetiredSecret[] {
-  const until = now + overlapMs;
-  const kept = [...retired, { ...current, expires_at: until }]
-    .map((one) => ({ ...one, expires_at: Math.min(one.expires_at, until) }))
-    .filter(({ expires_at }) => expires_at > now);
-  if (kept.length <= rotationLimits.maxRetired) return kept;
-  throw new DomainError(
-    "conflict",
-    `${kept.length} earlier secrets would be valid at once, but at most ${rotationLimits.maxRetired} may be: wait until one expires, or rotate without overlap`,
-  );
-}
-
 type Receiving = Pick<Application, "delivery" | "webhook_url">;
 
 /** Whether the application uses the stream alone; `both` without a URL counts as that. */
@@ -196,17 +128,6 @@ export function usesOnlyStream({ delivery, webhook_url }: Receiving): boolean {
 export function receives(application: Receiving & Pick<Application, "disabled">): boolean {
   const { delivery, disabled, webhook_url } = application;
   return !disabled && (delivery !== "webhook" || webhook_url !== null);
-}
-
-/** The filter of a list; an absent field matches all applications. */
-export interface ApplicationFilter {
-  readonly ids?: readonly string[];
-  /** A part of the name, without regard to case and diacritics. */
-  readonly name?: string;
-  /** A part of the name or of the webhook URL, or the whole id. */
-  readonly find?: string;
-  readonly owner_user_id?: number;
-  readonly state?: ApplicationState;
 }
 
 /** Whether an application receives its events, and the reason if not. */
@@ -230,6 +151,17 @@ export function applicationState(
   if (disabled) return "disabled_by_operator";
   if (delivery === "stream") return "stream_only";
   return webhook_url === null ? "no_webhook" : endpoint;
+}
+
+/** The filter of a list; an absent field matches all applications. */
+export interface ApplicationFilter {
+  readonly ids?: readonly string[];
+  /** A part of the name, without regard to case and diacritics. */
+  readonly name?: string;
+  /** A part of the name or of the webhook URL, or the whole id. */
+  readonly find?: string;
+  readonly owner_user_id?: number;
+  readonly state?: ApplicationState;
 }
 
 /** Whether `searched` has to apply the filter: databases ignore case in ASCII only, and states are not stored. */
@@ -297,6 +229,203 @@ export function webhookSecrets(recipient: Recipient, now: number): string[] {
   if (retired.length === 0) return [webhook_secret];
   const good = retired.filter(({ expires_at }) => expires_at > now).map(({ secret }) => secret);
   return [webhook_secret, ...good.reverse()];
+}
+
+/** A secret that is stored as its hash, with its first characters for identification. */
+export interface HashedSecret {
+  readonly hash: Uint8Array;
+  readonly prefix: string;
+}
+
+export const secretKinds = ["client_secret", "webhook_secret"] as const;
+
+/** A valid secret, without its value. Times are milliseconds since the epoch. */
+export interface SecretInForce {
+  readonly kind: (typeof secretKinds)[number];
+  /** Its first characters. */
+  readonly prefix: string;
+  readonly created_at: number;
+  /** null for the newest of its kind, which is valid until it is rotated. */
+  readonly expires_at: number | null;
+}
+
+/** The first characters of a secret: enough to identify it, and far too few to guess the rest. */
+export function secretPrefix(secret: string): string {
+  return /^(?:onair_cs_|whsec_)?.{4}/.exec(secret)?.[0] ?? "";
+}
+
+/** A replaced secret that stays valid for a while. */
+export interface RetiredSecret {
+  /** A webhook secret in plain text, or a client secret's hash in base64. */
+  readonly secret: string;
+  /** Milliseconds since the epoch. */
+  readonly expires_at: number;
+  readonly created_at: number;
+  /** The first characters of a client secret. */
+  readonly prefix?: string;
+}
+
+/** Options of a secret rotation. */
+export interface Rotation {
+  readonly now: number;
+  /** How long older secrets stay valid at most; 0 ends them at once. */
+  readonly overlapMs: number;
+}
+
+export const rotationLimits = {
+  defaultOverlapSeconds: day / second,
+  maxOverlapSeconds: (30 * day) / second,
+  /** Older secrets that are valid at the same time. */
+  maxRetired: 4,
+} as const;
+
+/**
+ * The secrets that stay valid beside a new one. None outlives the overlap of this rotation, so an overlap of 0 ends all
+ * of them. Throws `conflict` when too many would be valid.
+ */
+function retire(
+  current: Omit<RetiredSecret, "expires_at">,
+  retired: readonly RetiredSecret[],
+  { now, overlapMs }: Rotation,
+): readonly RetiredSecret[] {
+  const until = now + overlapMs;
+  const kept = [...retired, { ...current, expires_at: until }]
+    .map((one) => ({ ...one, expires_at: Math.min(one.expires_at, until) }))
+    .filter(({ expires_at }) => expires_at > now);
+  if (kept.length <= rotationLimits.maxRetired) return kept;
+  throw new DomainError(
+    "conflict",
+    `${kept.length} earlier secrets would be valid at once, but at most ${rotationLimits.maxRetired} may be: wait until one expires, or rotate without overlap`,
+  );
+}
+
+/** The secrets of an application as they are stored. */
+export interface StoredSecrets
+  extends Pick<Application, "client_type" | "disabled" | "webhook_secret" | "retired_webhook_secrets"> {
+  /** Empty for a public client. */
+  readonly client_secret_hash: Buffer;
+  readonly retired_client_secrets: readonly RetiredSecret[];
+  /** Empty for a public client. */
+  readonly client_secret_prefix: string;
+  readonly client_secret_created_at: number;
+  readonly webhook_secret_created_at: number;
+}
+
+/** Returns the fields that replace the client secret. Throws `conflict` for a public client, and as `retire` does. */
+export function replacedClientSecret(stored: StoredSecrets, secret: HashedSecret, rotation: Rotation) {
+  if (stored.client_type === "public")
+    throw new DomainError("conflict", "A public client has no client secret");
+  const { client_secret_prefix: prefix, client_secret_created_at: created_at } = stored;
+  const earlier = { secret: stored.client_secret_hash.toString("base64"), prefix, created_at };
+  return {
+    client_secret_hash: Buffer.from(secret.hash),
+    client_secret_prefix: secret.prefix,
+    client_secret_created_at: rotation.now,
+    retired_client_secrets: retire(earlier, stored.retired_client_secrets, rotation),
+  };
+}
+
+/** Returns the fields that replace the webhook secret. Throws as `retire` does. */
+export function replacedWebhookSecret(stored: StoredSecrets, secret: string, rotation: Rotation) {
+  const earlier = { secret: stored.webhook_secret, created_at: stored.webhook_secret_created_at };
+  return {
+    webhook_secret: secret,
+    webhook_secret_created_at: rotation.now,
+    retired_webhook_secrets: retire(earlier, stored.retired_webhook_secrets, rotation),
+  };
+}
+
+/** The hashes of all client secrets that are valid at a time; none for a public client or a disabled application. */
+export function goodClientSecrets(stored: StoredSecrets, now: number): Buffer[] {
+  if (stored.disabled || stored.client_type === "public") return [];
+  const earlier = inForce(stored.retired_client_secrets, now);
+  return [stored.client_secret_hash, ...earlier.map(({ secret }) => Buffer.from(secret, "base64"))];
+}
+
+/** Describes the secrets that are valid at a time, without their values. Each kind is sorted newest first. */
+export function secretsInForce(stored: StoredSecrets, now: number): SecretInForce[] {
+  const retired = (kind: SecretInForce["kind"], earlier: readonly RetiredSecret[]) =>
+    inForce(earlier, now)
+      .map(({ secret, prefix = "", created_at, expires_at }) => {
+        const shown = kind === "webhook_secret" ? secretPrefix(secret) : prefix;
+        return { kind, prefix: shown, created_at, expires_at };
+      })
+      .reverse();
+  const clientSecret = {
+    kind: "client_secret",
+    prefix: stored.client_secret_prefix,
+    created_at: stored.client_secret_created_at,
+    expires_at: null,
+  } as const;
+  const webhookSecret = {
+    kind: "webhook_secret",
+    prefix: secretPrefix(stored.webhook_secret),
+    created_at: stored.webhook_secret_created_at,
+    expires_at: null,
+  } as const;
+  return [
+    ...(stored.client_type === "public" ? [] : [clientSecret]),
+    ...retired("client_secret", stored.retired_client_secrets),
+    webhookSecret,
+    ...retired("webhook_secret", stored.retired_webhook_secrets),
+  ];
+}
+
+function inForce(retired: readonly RetiredSecret[], now: number): RetiredSecret[] {
+  return retired.filter(({ expires_at }) => expires_at > now);
+}
+
+/** The loopback interface, where a native application may use any port (RFC 8252, section 7.3). */
+const loopback = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:[0-9]{1,5})?(?=[/?]|$)/;
+
+const ownMachine = "127.0.0.1, [::1] or localhost";
+
+/**
+ * The problem of a redirect URI to be registered, or null. Allowed are https everywhere, http on loopback, and for
+ * public clients private schemes with a dot (RFC 8252, section 7.1), which excludes `javascript:` and the like. A
+ * fragment is never allowed (RFC 6749, section 3.1.2).
+ */
+export function redirectUriProblem(uri: string, clientType: ClientType): string | null {
+  if (!/^[\x21-\x7e]+$/.test(uri) || !URL.canParse(uri)) return "must be an absolute URI";
+  if (uri.includes("#")) return "must not have a fragment";
+  const { protocol, username, password } = new URL(uri);
+  if (username || password) return "must not have a user name or password";
+  if (protocol === "https:") return /^https:\/\/[^/\\]/i.test(uri) ? null : "must be an absolute URI";
+  if (protocol === "http:" && loopback.test(uri)) return null;
+  if (clientType === "confidential") return `must be https, or http on ${ownMachine}`;
+  if (protocol.includes(".")) return null;
+  return `must be https, http on ${ownMachine}, or of a private-use scheme like com.example.app:/callback`;
+}
+
+/**
+ * Whether a redirect URI is registered: compared character by character (RFC 9700, section 2.1), except that a public
+ * client may use any port of a loopback address.
+ */
+export function isRegistered(
+  uri: string,
+  {
+    redirect_uris,
+    client_type,
+  }: { readonly redirect_uris: readonly string[]; readonly client_type: ClientType },
+): boolean {
+  if (redirect_uris.includes(uri)) return true;
+  if (client_type !== "public" || !loopback.test(uri) || redirectUriProblem(uri, client_type)) return false;
+  const anyPort = (one: string) => (loopback.test(one) ? one.replace(loopback, "http://$1") : null);
+  return redirect_uris.some((registered) => anyPort(registered) === anyPort(uri));
+}
+
+/**
+ * Whether a stored consent applies to the next request. Not for a public client without https, which any program on the
+ * user's device could impersonate (RFC 8252, section 8.6).
+ */
+export function mayReuseConsent(uri: string, clientType: ClientType): boolean {
+  return clientType === "confidential" || uri.startsWith("https://");
+}
+
+/** Appends the parameters of an answer to the redirect URI and keeps its query (RFC 6749, section 3.1.2). */
+export function withParameters(uri: string, parameters: Readonly<Record<string, string | null>>): string {
+  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== null);
+  return `${uri}${uri.includes("?") ? "&" : "?"}${new URLSearchParams(given)}`;
 }
 
 /** Applications of developers, with their secrets. */

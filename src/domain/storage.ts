@@ -1,3 +1,5 @@
+import { day } from "./time.ts";
+
 /** Kinds of data in the database. */
 export const storedKinds = [
   "events",
@@ -82,4 +84,43 @@ export interface DatabaseFacts {
   readonly oldestPendingAt: number | null;
   /** The time since which sending is held, in ISO 8601; "" or null when it is not held. */
   readonly heldSince: string | null;
+}
+
+/** With less free space than this, a disk counts as nearly full. */
+export const leastFreeBytes = 256 * 1024 * 1024;
+
+/** Free space at an earlier time. */
+export interface FreeSpace {
+  readonly at: number;
+  readonly bytes: number;
+}
+
+/** The statistics of the storage in an hour: sums of samples, and their number. */
+interface StorageRow {
+  readonly at: number;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** The average free space of an hour's samples; null without samples. */
+export function freeSpaceOf(row: StorageRow | undefined): FreeSpace | null {
+  const { samples = 0, free_bytes = 0 } = row?.counts ?? {};
+  return row && samples > 0 ? { at: row.at, bytes: free_bytes / samples } : null;
+}
+
+/** How fast a disk fills, estimated from the free space earlier. */
+interface DiskForecast {
+  /** Bytes; null when less than a day is known. */
+  readonly usedPerDay: number | null;
+  /** null when the disk does not fill up within ten years. */
+  readonly fullAt: number | null;
+}
+
+const longest = 10 * 365 * day;
+
+export function diskForecast(before: FreeSpace | null, free: number, now: number): DiskForecast {
+  const passed = now - (before?.at ?? now);
+  if (before === null || passed < day) return { usedPerDay: null, fullAt: null };
+  const usedPerDay = Math.round(((before.bytes - free) / passed) * day);
+  const left = usedPerDay > 0 ? (free / usedPerDay) * day : Number.POSITIVE_INFINITY;
+  return { usedPerDay, fullAt: left > longest ? null : now + left };
 }

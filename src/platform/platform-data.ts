@@ -12,10 +12,9 @@ import {
 import type { Store } from "../domain/store.ts";
 import { isoTime } from "../domain/time.ts";
 import { UserInput, userFrom } from "../domain/users.ts";
-import { grouped, unknownFields } from "../domain/validation/fields.ts";
+import { grouped, timesInUtc, unknownFields } from "../domain/validation/fields.ts";
 import { parseJson } from "../domain/validation/json.ts";
 import { problems } from "../domain/validation/problems.ts";
-import { timesInUtc } from "../domain/validation/times.ts";
 import type { PlatformFollower } from "../postgres/platform-follower.ts";
 import { applyAtomically, applyBatch, type BatchReport, type Intake, type Keep } from "./batches.ts";
 import type { Ranking } from "./ranking.ts";

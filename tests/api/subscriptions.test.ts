@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { newId, ulidPattern } from "../../src/domain/ids.ts";
 import { users } from "../support/real-data.ts";
 import { json, type TestApplication, testServer } from "../support/server.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { readPublicKey, verify } from "../../src/delivery/signature.ts";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { minute } from "../../src/domain/time.ts";
 import { ownListener } from "../support/listener.ts";
 import { json, ownServer, type TestApplication } from "../support/server.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { category, channel, live, user } from "../support/rows.ts";

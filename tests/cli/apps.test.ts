@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { ownListener } from "../support/listener.ts";
 import { expectFailure, printedJson, program, run, untimed } from "../support/process.ts";
 import { event as sample } from "../support/publishing.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { run } from "../support/process.ts";
 import { subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { openCredentials } from "../../src/dev/credentials.ts";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { exampleCategory, exampleChannel, exampleUser } from "../../src/domain/examples.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { startPlatform } from "../support/dev-platform.ts";

@@ -3,7 +3,8 @@ import { pick, seeded, weighted } from "../../src/dev/chance.ts";
 import { generateEvent, nextEvent, type Scene } from "../../src/dev/generated-events.ts";
 import { sampleData } from "../../src/dev/sample-data.ts";
 import { summaryOf } from "../../src/dev/summary.ts";
-import { builtInEventTypes, checkPayload } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
+import { checkPayload } from "../../src/domain/events/catalogue.ts";
 
 const now = Date.parse("2026-01-14T16:00:00Z");
 const sample = sampleData(now);

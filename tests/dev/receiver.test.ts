@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { newWebhookSecret, sign } from "../../src/delivery/signature.ts";
 import { type DevReceiver, isReceiverUrl, startReceiver } from "../../src/dev/receiver.ts";
-import { chatMessageSent } from "../../src/domain/events/chat.ts";
+import { chatMessageSent } from "../../src/domain/events/built-in.ts";
 import { clockTime, terminalOn } from "../../src/runtime/terminal.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import type { ClientType } from "../../src/domain/applications.ts";
 import {
+  type ClientType,
   isRegistered,
   mayReuseConsent,
   redirectUriProblem,
   withParameters,
-} from "../../src/domain/redirect-uris.ts";
+} from "../../src/domain/applications.ts";
 
 describe("RFC 6749, section 3.1.2 and RFC 8252, section 7: what may be registered", () => {
   const both = [true, true] as const;

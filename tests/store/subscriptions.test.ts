@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { newId } from "../../src/domain/ids.ts";
 import type { Store } from "../../src/domain/store.ts";
 import type { Subscription, WantedEvent } from "../../src/domain/subscriptions.ts";

@@ -1,7 +1,7 @@
 import { between, pick, seeded } from "../../src/dev/chance.ts";
 import { generateEvent } from "../../src/dev/generated-events.ts";
 import { sampleData } from "../../src/dev/sample-data.ts";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 
 const at = Date.parse("2026-03-02T19:30:00Z");
 const sample = sampleData(at);

@@ -1,4 +1,4 @@
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { afterThisTest } from "./after-tests.ts";
 import { type Answer, ownReceiver } from "./receiver.ts";
 import { ndjson } from "./rows.ts";

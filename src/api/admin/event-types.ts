@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
-import { builtInEventTypes } from "../../domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import { type EventType, versionRange } from "../../domain/events/event-type.ts";
 import { eventNamePattern, eventTypeOf, type RegisteredEventType } from "../../domain/events/registered.ts";
 import { endpointNotices } from "../../domain/notices.ts";

@@ -1,9 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { clientTypes } from "../../domain/applications.ts";
+import { clientTypes, mayReuseConsent } from "../../domain/applications.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { maxId } from "../../domain/ids.ts";
-import { mayReuseConsent } from "../../domain/redirect-uris.ts";
 import { isoTime } from "../../domain/time.ts";
 import {
   type LoginAnswer,

@@ -1,8 +1,8 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { timesInUtc } from "../../domain/validation/fields.ts";
 import { parseJson } from "../../domain/validation/json.ts";
 import { problems } from "../../domain/validation/problems.ts";
-import { timesInUtc } from "../../domain/validation/times.ts";
 import type { RequestContext } from "./context.ts";
 
 /*

@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { Application } from "../../domain/applications.ts";
-import { isRegistered, withParameters } from "../../domain/redirect-uris.ts";
+import { type Application, isRegistered, withParameters } from "../../domain/applications.ts";
 import { loginLifetimeMs, loginLimits, newSecret, secretHash } from "../../domain/tokens.ts";
 import { file, noContent } from "../http/answers.ts";
 import { type RequestContext, reply } from "../http/context.ts";

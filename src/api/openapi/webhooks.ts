@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { builtInEventTypes } from "../../domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { endpointNotices, type NoticeType, serverNotices } from "../../domain/notices.ts";
 import { about, Timestamp } from "../../domain/validation/fields.ts";

@@ -9,6 +9,7 @@ import {
   deliveryModes,
   lockableFields,
   type Rotation,
+  redirectUriProblem,
   requireUnlocked,
   rotationLimits,
   type SecretInForce,
@@ -19,7 +20,6 @@ import { type Endpoint, newEndpoint } from "../../domain/endpoints.ts";
 import { DomainError, type FieldProblem, invalidFields, ownerGone } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import type { Notice } from "../../domain/notices.ts";
-import { redirectUriProblem } from "../../domain/redirect-uris.ts";
 import { isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, Id, nullable, oneOf } from "../../domain/validation/fields.ts";
 import {

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { builtInEventTypes, type Catalogue } from "../../domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../domain/events/built-in.ts";
+import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { dataOf, listOf, notModified } from "../http/answers.ts";
 import { jsonContentOf, kept, keptFor, replyCompressed, replyPublicJson } from "../http/content.ts";

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { channelFollowed } from "../../domain/events/channel.ts";
+import { channelFollowed } from "../../domain/events/built-in.ts";
 import { tokenOf } from "../http/access.ts";
 import { eventStream } from "../http/answers.ts";
 import { TextParameter, TimeParameter, timeGiven } from "../http/parameters.ts";

@@ -1,30 +1,8 @@
 import type { FieldProblem } from "../errors.ts";
+import { timesInUtc } from "../validation/fields.ts";
 import { problems } from "../validation/problems.ts";
-import { timesInUtc } from "../validation/times.ts";
-import {
-  channelFollowed,
-  channelRewardRedemptionUpdated,
-  channelSubscriptionGifts,
-  channelSubscriptionNew,
-  channelSubscriptionRenewal,
-} from "./channel.ts";
-import { chatMessageSent, kicksGifted, moderationBanned } from "./chat.ts";
+import { builtInEventTypes } from "./built-in.ts";
 import type { EventType } from "./event-type.ts";
-import { livestreamMetadataUpdated, livestreamStatusUpdated } from "./livestream.ts";
-
-/** The built-in event types, in the order of lists. */
-export const builtInEventTypes: readonly EventType[] = [
-  chatMessageSent,
-  channelFollowed,
-  channelSubscriptionNew,
-  channelSubscriptionRenewal,
-  channelSubscriptionGifts,
-  channelRewardRedemptionUpdated,
-  livestreamStatusUpdated,
-  livestreamMetadataUpdated,
-  moderationBanned,
-  kicksGifted,
-];
 
 /** All event types of an installation: the built-in ones, then those that operators registered. */
 export class Catalogue {
@@ -70,11 +48,6 @@ export class Catalogue {
     );
     this.#types = [...builtInEventTypes, ...this.#registered];
   }
-}
-
-/** The built-in type of exactly this name and version. */
-export function findEventType(name: string, version: number): EventType | undefined {
-  return builtInEventTypes.find((type) => type.name === name && type.version === version);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { DataValidateFunction, FuncKeywordDefinition } from "ajv/dist/types";
-import { canonicalJson } from "../validation/canonical-json.ts";
+import { canonicalJson } from "../validation/json.ts";
 import type { WorkBudget } from "./bounded-work.ts";
 
 /**

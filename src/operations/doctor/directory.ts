@@ -1,8 +1,7 @@
 import { accessSync, constants, readdirSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
-import { diskForecast, type FreeSpace, leastFreeBytes } from "../../domain/disk-forecast.ts";
 import { type Finding, findingsOf } from "../../domain/findings.ts";
-import { shownBytes } from "../../domain/storage.ts";
+import { diskForecast, type FreeSpace, leastFreeBytes, shownBytes } from "../../domain/storage.ts";
 import { day, shownDuration } from "../../domain/time.ts";
 import { databaseIn, lockFile, pidFile } from "../../store/sqlite/directory.ts";
 import { sizesOf } from "../disk-sizes.ts";

@@ -1,19 +1,17 @@
 import { and, eq, getTableColumns, gt, inArray, sql } from "drizzle-orm";
 import {
-  goodClientSecrets,
-  replacedClientSecret,
-  replacedWebhookSecret,
-  type StoredSecrets,
-  secretsInForce,
-} from "../../domain/application-secrets.ts";
-import {
   type Application,
   type ApplicationStore,
+  goodClientSecrets,
   isSearch,
   type Rotation,
   receives,
+  replacedClientSecret,
+  replacedWebhookSecret,
   requireUnlocked,
+  type StoredSecrets,
   searched,
+  secretsInForce,
   usesOnlyStream,
 } from "../../domain/applications.ts";
 import { atAnotherUrl, enabledAgain } from "../../domain/endpoints.ts";

@@ -1,6 +1,6 @@
 import { and, eq, gt, type SQL, sql } from "drizzle-orm";
 import { DomainError } from "../../domain/errors.ts";
-import { findEventType } from "../../domain/events/catalogue.ts";
+import { findEventType } from "../../domain/events/built-in.ts";
 import { newId } from "../../domain/ids.ts";
 import {
   type SubscribeRequest,

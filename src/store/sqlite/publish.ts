@@ -11,7 +11,7 @@ import type {
   StoredEvent,
 } from "../../domain/deliveries.ts";
 import { DomainError, inOneLine } from "../../domain/errors.ts";
-import { builtInEventTypes } from "../../domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import { newId } from "../../domain/ids.ts";
 import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../rows.ts";
 import type { Commit } from "./commit.ts";

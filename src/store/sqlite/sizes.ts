@@ -1,9 +1,14 @@
 import type { Database } from "bun:sqlite";
 import { mostPendingCounted } from "../../domain/deliveries.ts";
-import { type FreeSpace, freeSpaceOf } from "../../domain/disk-forecast.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { allSubjects } from "../../domain/statistics.ts";
-import { type DatabaseFacts, type KindSizes, kindSizes } from "../../domain/storage.ts";
+import {
+  type DatabaseFacts,
+  type FreeSpace,
+  freeSpaceOf,
+  type KindSizes,
+  kindSizes,
+} from "../../domain/storage.ts";
 import { heldSetting } from "../../domain/store.ts";
 import { pendingDeliveries } from "./deliveries.ts";
 import { readableBody } from "./delivery-rows.ts";

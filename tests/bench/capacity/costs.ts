@@ -1,6 +1,6 @@
 import { SQL } from "bun";
 import type { AttemptResult, DueDelivery } from "../../../src/domain/deliveries.ts";
-import { channelFollowed } from "../../../src/domain/events/channel.ts";
+import { channelFollowed } from "../../../src/domain/events/built-in.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { userFrom } from "../../../src/domain/users.ts";
 import { openPostgresStore } from "../../../src/postgres/store.ts";

@@ -1,6 +1,6 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { channelFollowed } from "../../../src/domain/events/channel.ts";
+import { channelFollowed } from "../../../src/domain/events/built-in.ts";
 import { subscriber } from "../../support/publishing.ts";
 import type { Bench, Outcome } from "../support/bench.ts";
 import { load, OnAir, serveEnvironment, startOnAir } from "../support/onair.ts";

@@ -1,4 +1,4 @@
-import { channelFollowed } from "../../../src/domain/events/channel.ts";
+import { channelFollowed } from "../../../src/domain/events/built-in.ts";
 import type { Bench, Outcome } from "../support/bench.ts";
 import { load, type OnAir, startOnAir, subscribers } from "../support/onair.ts";
 import { sampleUsers } from "../support/platform.ts";

@@ -1,4 +1,4 @@
-import { builtInEventTypes } from "../../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../../src/domain/events/built-in.ts";
 import type { ServerProcess } from "../../support/process.ts";
 import { subscriber } from "../../support/publishing.ts";
 import { ndjson } from "../../support/rows.ts";

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { builtInEventTypes } from "../../../src/domain/events/catalogue.ts";
+import { builtInEventTypes } from "../../../src/domain/events/built-in.ts";
 import { register } from "../../support/event-types.ts";
 import { load, newToken, type OnAir } from "../support/onair.ts";
 import { firstUserId, sampleUsers, usernameOf } from "../support/platform.ts";

@@ -1,4 +1,4 @@
-import { channelFollowed } from "../../../src/domain/events/channel.ts";
+import { channelFollowed } from "../../../src/domain/events/built-in.ts";
 import { sampleBodies } from "../../support/bodies.ts";
 import { adminKey } from "../../support/server.ts";
 import { BenchError } from "./processes.ts";

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import type { Static } from "@sinclair/typebox";
-import { builtInEventTypes, checkPayload, findEventType } from "../../../src/domain/events/catalogue.ts";
-import { channelSubscriptionGifts } from "../../../src/domain/events/channel.ts";
-import { chatMessageSent, kicksGifted } from "../../../src/domain/events/chat.ts";
+import {
+  builtInEventTypes,
+  channelSubscriptionGifts,
+  chatMessageSent,
+  findEventType,
+  kicksGifted,
+} from "../../../src/domain/events/built-in.ts";
+import { checkPayload } from "../../../src/domain/events/catalogue.ts";
 import type { EventType } from "../../../src/domain/events/event-type.ts";
 
 /** Fields that may be absent. */

@@ -1,4 +1,4 @@
-import { leastFreeBytes } from "../../../domain/disk-forecast.ts";
+import { leastFreeBytes } from "../../../domain/storage.ts";
 import { day } from "../../../domain/time.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { Card, size } from "../../parts/basics.tsx";

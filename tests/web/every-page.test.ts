@@ -10,6 +10,9 @@ import { json, type TestApplication, testServer } from "../support/server.ts";
 /** A text that would run as a script, break the markup or overflow if it were not escaped. */
 const hostile = `"><img src=x onerror=alert(1)>{{7*7}}\u202e${"W".repeat(50)}`;
 
+/** The most bytes that a page loads with an empty cache, its data included. */
+const mostBytes = 150_000;
+
 const server = await testServer({ args: ["--portal"] });
 const receiver = testReceiver(() => new Response(`<script>alert(1)</script>${hostile}`, { status: 500 }));
 let app: TestApplication;
@@ -34,12 +37,21 @@ beforeAll(async () => {
 
 describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s", (kind) => {
   for (const theme of ["light", "dark"] as const) {
-    test(`is accessible, escapes hostile text, and fits a phone: ${theme}`, async () => {
+    test(`is accessible, escapes hostile text, is small, and fits a phone: ${theme}`, async () => {
       await using tab = await signedIn(server, kind === "console" ? operator : app, { theme });
+      const network = await tab.page.createCDPSession();
+      await network.send("Network.enable");
+      let bytes = 0;
+      network.on("Network.loadingFinished", ({ encodedDataLength }) => {
+        bytes += encodedDataLength;
+      });
       for (const path of consolePages[kind]) {
         await tab.page.setViewport({ width: 1280, height: 900 });
+        await network.send("Network.clearBrowserCache");
+        bytes = 0;
         await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
         await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
+        expect(bytes).toBeWithin(10_000, mostBytes);
         expect([path, await violations(tab)]).toEqual([path, []]);
         expect(await tab.page.$$eval("main img, main script, main iframe", (found) => found.length)).toBe(0);
         await tab.page.setViewport({ width: 390, height: 844 });

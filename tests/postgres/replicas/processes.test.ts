@@ -11,7 +11,6 @@ setDefaultTimeout(180_000);
 
 /*
  * The promises of several replicas, each in its own process, while one of them or the database fails.
- * tests/bench/replica-faults.ts runs longer, with random faults.
  */
 
 /** A preloaded library that changes the clock of a process. */

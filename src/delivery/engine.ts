@@ -1,4 +1,4 @@
-import type { EventSink, Retention } from "../domain/deliveries.ts";
+import type { EventSink } from "../domain/deliveries.ts";
 import type { ServerNotice, ServerNoticeData } from "../domain/notices.ts";
 import type { Changed, OutcomeBatch, WatchedOutcomes } from "../domain/outcomes.ts";
 import type { Broadcast, ReplicaNotification, Shares } from "../domain/replicas.ts";
@@ -7,10 +7,11 @@ import type { CheckStorage, Store } from "../domain/store.ts";
 import type { Collector, SpanCounts } from "../runtime/tracing/collector.ts";
 import type { DataLocation } from "../store/location.ts";
 import type { DispatcherStats } from "./dispatcher.ts";
+import type { MaintenanceSettings } from "./maintenance.ts";
 import type { Sample, SampleExchange, WatchSample } from "./sample.ts";
 
 /** The settings of the engine. */
-export interface EngineSettings {
+export interface EngineSettings extends MaintenanceSettings {
   readonly location: DataLocation;
   readonly allowPrivateWebhooks: boolean;
   /** The URL of the egress proxy; null for none. */
@@ -19,11 +20,6 @@ export interface EngineSettings {
   readonly webhookConcurrency: number;
   /** Connections for all endpoints together. */
   readonly webhookConnections: number;
-  readonly retention: Retention;
-  /** The maximum size of the data; null for no limit. */
-  readonly maxDataBytes: number | null;
-  /** How long the audit log is kept. */
-  readonly auditMs: number;
   /** The URL that notices are sent to; null for none. */
   readonly notifyUrl: string | null;
   /** The `whsec_…` that signs notices; null if only the platform's key does. */

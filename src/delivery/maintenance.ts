@@ -1,3 +1,4 @@
+import type { Retention } from "../domain/deliveries.ts";
 import { noticeLimits } from "../domain/notices.ts";
 import type { Ownership } from "../domain/replicas.ts";
 import type { StatisticCounter, StatisticRow } from "../domain/statistics.ts";
@@ -6,7 +7,6 @@ import { hour, minute, second } from "../domain/time.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Service } from "../runtime/services.ts";
 import { systemTimers, type Timers } from "../runtime/timers.ts";
-import type { EngineSettings } from "./engine.ts";
 
 /** The pause after each step of a clean-up, which leaves time for other work, and the pause after a whole pass. */
 const cleaning = { stepMs: 5, everyMs: minute };
@@ -26,11 +26,20 @@ const hourly = { stepMs: 0, everyMs: hour };
 /** Longer than the 5 minutes for which a pagination is kept, because its use is noted only once a minute. */
 const orderKeepMs = 7 * minute;
 
+/** How long data is kept, and its maximum size. */
+export interface MaintenanceSettings {
+  readonly retention: Retention;
+  /** The maximum size of the data; null for no limit. */
+  readonly maxDataBytes: number | null;
+  /** How long the audit log is kept. */
+  readonly auditMs: number;
+}
+
 /** Returns the services that remove old data and tidy the search index. */
 export function maintenance(
   store: Store,
   ownership: Pick<Ownership, "leads">,
-  { retention, maxDataBytes, auditMs }: Pick<EngineSettings, "retention" | "maxDataBytes" | "auditMs">,
+  { retention, maxDataBytes, auditMs }: MaintenanceSettings,
   now: () => number,
   { pause }: Timers = systemTimers,
 ): Service[] {

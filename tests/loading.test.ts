@@ -44,8 +44,7 @@ test("a start of the server loads these packages and modules of Node; others wai
     "cli/signals.ts",
   ]);
   const later = [
-    "delivery/start.ts",
-    "delivery/dispatcher.ts",
+    "delivery/engine.ts",
     "delivery/attempt.ts",
     "api/http/platform-jwt.ts",
     "api/openapi/public-document.ts",
@@ -61,7 +60,7 @@ test("a start of the server loads these packages and modules of Node; others wai
 });
 
 test("so does the engine's thread, which loads what sending needs with its first delivery", () => {
-  const { others } = loadedBy("delivery/thread/worker.ts", "delivery/start.ts");
+  const { others } = loadedBy("delivery/thread/worker.ts", "delivery/engine.ts");
   const node = ["node:fs", "node:os", "node:path", "node:timers/promises"];
   expect(others).toEqual([...schemas, ...database, ...node]);
 });

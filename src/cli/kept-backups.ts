@@ -11,8 +11,8 @@ import {
 } from "../operations/backups/destination.ts";
 import type { KeptBackup } from "../operations/backups/files.ts";
 import type { BackupSource } from "../operations/backups/restore.ts";
-import { baseUrl } from "../runtime/base-url.ts";
 import type { Environment } from "../server/settings/read-config.ts";
+import { baseUrl } from "../server/settings/setting-values.ts";
 import { type Given, valued } from "./arguments.ts";
 import { UsageError } from "./command.ts";
 import type { ListPage, Output } from "./output/output.ts";

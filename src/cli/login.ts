@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { requestToken, type Session } from "../client/tokens.ts";
 import { scopes } from "../domain/tokens.ts";
 import { isLoopback } from "../operations/doctor/server.ts";
-import { smallFile } from "../runtime/small-file.ts";
+import { smallFile } from "../runtime/files.ts";
 import { didYouMean } from "../server/settings/command-line.ts";
 import { command, readHttpUrl, readNumber, repeatable, switches, valued } from "./arguments.ts";
 import { redirectUriOf, signInByBrowser } from "./browser-login.ts";

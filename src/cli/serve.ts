@@ -1,10 +1,9 @@
+import { newReplica } from "../domain/ids.ts";
 import { awsVariables } from "../operations/backups/destination.ts";
 import { isThisMachineAlone } from "../runtime/client-address.ts";
-import { descriptorLimit } from "../runtime/descriptors.ts";
+import { descriptorLimit } from "../runtime/files.ts";
 import { createLog, type Log, logFormats, logLevels } from "../runtime/log.ts";
-import { fileLines } from "../runtime/log-file.ts";
-import { LogOutput } from "../runtime/log-output.ts";
-import { newReplica } from "../runtime/replica-number.ts";
+import { fileLines, LogOutput } from "../runtime/log-output.ts";
 import { commit, version } from "../runtime/version.ts";
 import { serviceManager } from "../server/service-manager.ts";
 import type { Config } from "../server/settings/config.ts";

@@ -1,5 +1,5 @@
 import type { WebhookHeaderChanges } from "../domain/webhook-headers.ts";
-import { smallFile } from "../runtime/small-file.ts";
+import { smallFile } from "../runtime/files.ts";
 
 /** Returns the lines of help for the option `--webhook-header`, whose text begins in this column. */
 export function webhookHeaderHelp(column: number): string {

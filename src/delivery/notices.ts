@@ -14,10 +14,10 @@ import {
 import type { Ownership } from "../domain/replicas.ts";
 import type { Store } from "../domain/store.ts";
 import { isoTime, isoTimeOrNull, minute, second } from "../domain/time.ts";
+import type { Timers } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
 import { repeating, type Service } from "../runtime/services.ts";
-import type { Timers } from "../runtime/timers.ts";
-import { endpointSummary } from "./endpoint-summary.ts";
+import { endpointSummary } from "./diagnosis.ts";
 import { nextStep } from "./retry.ts";
 import type { Sender, SendResult } from "./send/send.ts";
 import { sign } from "./signature.ts";

@@ -2,8 +2,8 @@ import { BatchRefused } from "../domain/batches.ts";
 import type { DueDelivery, EventSink, ReserveSlot, StoredEvent } from "../domain/deliveries.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Store } from "../domain/store.ts";
-import type { AttemptTraces } from "../runtime/tracing/attempts.ts";
-import type { Dispatcher } from "./dispatcher.ts";
+import type { AttemptTraces } from "../runtime/tracing/spans.ts";
+import type { Dispatcher } from "./attempt.ts";
 
 interface Observers {
   /** Called with the applications whose event stream has new events. */

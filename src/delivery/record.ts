@@ -6,10 +6,8 @@ import { type EndpointNotice, endpointNotices, type NewNotice } from "../domain/
 import { BoundedCounts, type Exemplar, type Histogram, newHistogram, observe } from "../domain/statistics.ts";
 import type { Store } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
-import { inTime } from "../runtime/event-loop.ts";
-import { InProgress } from "../runtime/in-progress.ts";
+import { InProgress, inTime, systemTimers, type Timers } from "../runtime/event-loop.ts";
 import { errorFields, type Log } from "../runtime/log.ts";
-import { systemTimers, type Timers } from "../runtime/timers.ts";
 import type { EndpointQueue, Learned } from "./endpoint.ts";
 import type { Notices } from "./notices.ts";
 import { outcomeClasses } from "./retry.ts";

@@ -1,9 +1,9 @@
 import type { Ownership } from "../domain/replicas.ts";
 import type { Store } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
+import { systemTimers, type Timers } from "../runtime/event-loop.ts";
 import type { Service } from "../runtime/services.ts";
-import { systemTimers, type Timers } from "../runtime/timers.ts";
-import type { Dispatcher } from "./dispatcher.ts";
+import type { Dispatcher } from "./attempt.ts";
 
 /** The pause after each step of any replay, so that any number of replays leaves time for new deliveries. */
 const stepMs = 25;

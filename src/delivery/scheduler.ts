@@ -1,6 +1,6 @@
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { hour } from "../domain/time.ts";
-import type { Timers } from "../runtime/timers.ts";
+import type { Timers } from "../runtime/event-loop.ts";
 
 /** The longest timer: a longer one would overflow. Waking up early does no harm. */
 const maxTimerMs = hour;

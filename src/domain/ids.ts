@@ -85,3 +85,9 @@ export function derivedId(ms: number, seed: Buffer): string {
 
 /** The process-wide source. */
 export const newId = ulidSource();
+
+/** Returns a random number of up to 48 bits that distinguishes a process from the other replicas of its database. */
+export function newReplica(): number {
+  const [low = 0, high = 0] = crypto.getRandomValues(new Uint32Array(2));
+  return (high % 2 ** 16) * 2 ** 32 + low + 1;
+}

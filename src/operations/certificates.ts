@@ -1,6 +1,6 @@
 import { day, second } from "../domain/time.ts";
+import { smallFile } from "../runtime/files.ts";
 import type { Log } from "../runtime/log.ts";
-import { smallFile } from "../runtime/small-file.ts";
 
 /** A certificate or key cannot be used. The message has the option that names it, and the reason. */
 export class CertificateError extends Error {

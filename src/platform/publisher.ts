@@ -8,9 +8,8 @@ import { isoTime, second } from "../domain/time.ts";
 import { about, Id } from "../domain/validation/fields.ts";
 import { canonicalJson } from "../domain/validation/json.ts";
 import { problems } from "../domain/validation/problems.ts";
-import { inTime } from "../runtime/event-loop.ts";
-import { InProgress } from "../runtime/in-progress.ts";
-import type { PublishTraces } from "../runtime/tracing/publishing.ts";
+import { InProgress, inTime } from "../runtime/event-loop.ts";
+import type { PublishTraces } from "../runtime/tracing/spans.ts";
 
 /** An event as the platform publishes it. */
 export const EventInput = Type.Object({

@@ -1,4 +1,4 @@
-import { newReplica } from "../runtime/replica-number.ts";
+import { newReplica } from "../domain/ids.ts";
 import type { Queries } from "./pool.ts";
 
 /** The number of shards. It must not change, because stored ownership of endpoints depends on it. */

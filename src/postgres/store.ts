@@ -1,6 +1,6 @@
+import { newReplica } from "../domain/ids.ts";
 import type { Ownership, ReplicaLink } from "../domain/replicas.ts";
 import type { OnFault, Store } from "../domain/store.ts";
-import { newReplica } from "../runtime/replica-number.ts";
 import type { ConnectionSettings } from "../store/database-url.ts";
 import { livestreamStore } from "../store/drizzle/livestreams.ts";
 import { sharedNouns } from "../store/drizzle/nouns.ts";

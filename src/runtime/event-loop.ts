@@ -1,6 +1,77 @@
 import { type Histogram, newHistogram, observe } from "../domain/statistics.ts";
 import { second } from "../domain/time.ts";
-import { systemTimers, type Timers } from "./timers.ts";
+
+/** What waits for a time to pass: the system's timers, or those of a clock that a test moves. */
+export interface Timers {
+  /** Calls `work` after `ms` milliseconds. Returns a function that cancels that. */
+  readonly after: (ms: number, work: () => void) => () => void;
+  /** Resolves after `ms` milliseconds, or as soon as the signal is aborted. */
+  readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** Returns timers whose pauses are made of `after`. */
+export function timersBy(after: Timers["after"]): Timers {
+  return {
+    after,
+    pause(ms, signal) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (signal?.aborted) return Promise.resolve();
+      const end = (): void => {
+        cancel();
+        signal?.removeEventListener("abort", end);
+        resolve();
+      };
+      const cancel = after(ms, end);
+      signal?.addEventListener("abort", end);
+      return promise;
+    },
+  };
+}
+
+/** The timers of the system. */
+export const systemTimers: Timers = timersBy((ms, work) => {
+  const timer = setTimeout(work, ms);
+  return () => clearTimeout(timer);
+});
+
+/** Resolves to the value of a promise, or to null after `ms`. */
+export async function inTime<Value>(
+  promise: Promise<Value>,
+  ms: number,
+  timers: Timers = systemTimers,
+): Promise<Value | null> {
+  const late = Promise.withResolvers<null>();
+  const cancel = timers.after(ms, () => late.resolve(null));
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+/** The work of one kind that is in progress. */
+export class InProgress {
+  /** When each began, the oldest first. */
+  readonly #begun = new Set<{ readonly at: number }>();
+
+  /** @param now a clock that is never set */
+  constructor(readonly now: () => number = performance.now.bind(performance)) {}
+
+  /** Counts a promise as in progress since `at` until it settles. Returns the same promise. */
+  add<Value>(work: Promise<Value>, at = this.now()): Promise<Value> {
+    const one = { at };
+    this.#begun.add(one);
+    const end = () => void this.#begun.delete(one);
+    work.then(end, end);
+    return work;
+  }
+
+  /** For how long the oldest one has been in progress; 0 for none. */
+  get oldestMs(): number {
+    const [oldest] = this.#begun;
+    return oldest ? this.now() - oldest.at : 0;
+  }
+}
 
 /** About the time of ten requests that are answered from memory. */
 const sliceMs = 0.2;
@@ -48,21 +119,6 @@ export function endOfTick(): Promise<void> {
     });
   });
   return tick;
-}
-
-/** Resolves to the value of a promise, or to null after `ms`. */
-export async function inTime<Value>(
-  promise: Promise<Value>,
-  ms: number,
-  timers: Timers = systemTimers,
-): Promise<Value | null> {
-  const late = Promise.withResolvers<null>();
-  const cancel = timers.after(ms, () => late.resolve(null));
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    cancel();
-  }
 }
 
 const sampleEveryMs = second / 2;

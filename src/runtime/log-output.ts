@@ -1,3 +1,5 @@
+import { closeSync, openSync, write } from "node:fs";
+
 /** A destination of lines. Its methods return a promise, which may reject, if they do not complete at once. */
 export interface LineWriter {
   write(lines: Uint8Array): unknown;
@@ -154,3 +156,34 @@ export class LogOutput {
 }
 
 const newline = 10;
+
+/** Writes the bytes from `at` on, or some of them. Resolves to the number of bytes written. */
+const writeSome = (file: number, bytes: Uint8Array, at: number) =>
+  new Promise<number>((resolve, reject) =>
+    write(file, bytes, at, (error, written) => (error ? reject(error) : resolve(written))),
+  );
+
+/**
+ * Returns a function that opens a file for appending; a new file is readable by its owner and group. Throws if the file
+ * cannot be opened.
+ */
+export function fileLines(path: string): () => LineWriter {
+  const open = () => {
+    const file = openSync(path, "a", 0o640);
+    return {
+      async write(lines: Uint8Array) {
+        const kept = new Uint8Array(lines);
+        for (let at = 0; at < kept.length; ) at += await writeSome(file, kept, at);
+      },
+      flush() {},
+      end: () => closeSync(file),
+    };
+  };
+  try {
+    open().end();
+  } catch (error) {
+    const { code } = error as { code?: string };
+    throw new Error(`The log file ${path} cannot be opened (${code}). Name another one with --log-file.`);
+  }
+  return open;
+}

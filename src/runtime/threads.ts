@@ -1,14 +1,44 @@
+import { BatchRefused, type BatchResult } from "../domain/batches.ts";
+import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
+import { StoreError } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
+import { batchedPerTick } from "./event-loop.ts";
 import { createLog, type ErrorEvent, type Log, type LogLevel } from "./log.ts";
-import {
-  type FromThread,
-  Link,
-  plainError,
-  type Remote,
-  type ThreadContract,
-  type ToThread,
-  thrownError,
-} from "./thread-link.ts";
+
+/** The contract between a thread and the thread that starts it. The types of both ends are derived from it. */
+export interface ThreadContract {
+  /** The argument with which the thread starts; must be cloneable. */
+  readonly start: unknown;
+  /** The methods that the thread offers to the one that started it. */
+  readonly offers: object;
+  /** The methods of the starting thread that the thread calls. */
+  readonly calls: object;
+}
+
+/** The `calls` of a thread that calls no methods. */
+export type NoCalls = Record<never, never>;
+
+/** Whether a method takes a callback, which cannot be sent to another thread. */
+type TakesCallback<Args extends readonly unknown[]> =
+  Extract<Args[number], (...args: never[]) => unknown> extends never ? false : true;
+
+/** The methods of `Offered` as another thread calls them. Methods that take callbacks are `never`. */
+type Remote<Offered> = {
+  readonly [Name in keyof Offered]: Offered[Name] extends (...args: infer Args) => infer Result
+    ? TakesCallback<Args> extends true
+      ? never
+      : (...args: Args) => Promise<Awaited<Result>>
+    : Remote<Offered[Name]>;
+};
+
+/** The same, without waiting for a result. */
+type Notify<Offered> = {
+  readonly [Name in keyof Offered]: Offered[Name] extends (...args: infer Args) => unknown
+    ? TakesCallback<Args> extends true
+      ? never
+      : (...args: Args) => void
+    : Notify<Offered[Name]>;
+};
 
 interface ThreadOptions<Contract extends ThreadContract> {
   /** The name in the log. */
@@ -116,6 +146,177 @@ export function runThread<Contract extends ThreadContract>(
       send({ failed: plainError(error) });
     }
   };
+}
+
+/** A message to a thread: the arguments of its start, or a message of its link. */
+type ToThread =
+  | { readonly start: unknown; readonly logLevel: LogLevel; readonly replica: number | null }
+  | LinkMessage;
+
+/** A message from a thread. */
+type FromThread =
+  | { readonly started: true }
+  | { readonly failed: PlainError }
+  /** Lines of the thread's log. */
+  | { readonly log: Uint8Array<ArrayBuffer> }
+  /** An error of the thread, to be counted. */
+  | { readonly logError: ErrorEvent }
+  | LinkMessage;
+
+/** Many calls or many answers in one message, because each message has a cost. */
+export type LinkMessage =
+  | { readonly calls: readonly Call[] }
+  | {
+      readonly answers: readonly Answer[];
+    };
+
+/** A call of a method of the other end by its path, such as `publish` or `store.users.upsert`. */
+export interface Call {
+  /** null: no answer is sent. */
+  readonly id: number | null;
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+export type Answer =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: PlainError };
+
+/** An error in a form that can be sent to another thread. */
+type PlainError =
+  | {
+      readonly kind: "domain";
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly details: ErrorDetails;
+    }
+  | { readonly kind: "store"; readonly message: string; readonly isMisuse: boolean }
+  | { readonly kind: "batch"; readonly results: BatchResult }
+  | { readonly kind: "other"; readonly message: string; readonly stack: string | undefined };
+
+/** Returns an error in the form for messages. */
+function plainError(error: unknown): PlainError {
+  if (error instanceof DomainError) {
+    return { kind: "domain", code: error.code, message: error.message, details: error.details };
+  }
+  if (error instanceof BatchRefused) return { kind: "batch", results: error.results };
+  if (error instanceof StoreError) {
+    const { message, isMisuse } = error;
+    return { kind: "store", message, isMisuse };
+  }
+  const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
+  return { kind: "other", message, stack };
+}
+
+/** Returns the error of a message as an `Error` of its class. */
+function thrownError(plain: PlainError): Error {
+  if (plain.kind === "domain") return new DomainError(plain.code, plain.message, plain.details);
+  if (plain.kind === "batch") return new BatchRefused(plain.results);
+  if (plain.kind === "store") return new StoreError(plain.message, plain.isMisuse);
+  const error = new Error(plain.message);
+  if (plain.stack) error.stack = plain.stack;
+  return error;
+}
+
+/**
+ * One end of a link between two threads, over which each calls methods that the other offers. The calls of one tick of
+ * the event loop share a message, and so do the answers.
+ */
+export class Link<Offered extends object> {
+  /** The methods of the other end. Each call rejects with what the method throws. */
+  readonly remote: Remote<Offered>;
+  /** The same methods, without an answer. */
+  readonly notify: Notify<Offered>;
+  readonly #waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
+  readonly #send: (message: LinkMessage) => void;
+  readonly #offeredHere: () => unknown;
+  #next = 1;
+  #brokenBy: Error | null = null;
+  readonly #sendSoon = batchedPerTick<Call>((calls) => this.#send({ calls }));
+  readonly #answerSoon = batchedPerTick<Answer>((answers) => this.#send({ answers }));
+
+  /** @param offeredHere returns the object whose methods the other end may call, or a promise of it */
+  constructor(send: (message: LinkMessage) => void, offeredHere: () => unknown) {
+    this.#send = send;
+    this.#offeredHere = offeredHere;
+    // A boundary: the proxies have every method, and the types only those that the other end offers.
+    this.remote = pathProxy((method, args) => this.#call(method, args)) as Remote<Offered>;
+    this.notify = pathProxy((method, args) => this.#sendSoon({ id: null, method, args })) as Notify<Offered>;
+  }
+
+  #call(method: string, args: readonly unknown[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#brokenBy) return reject(this.#brokenBy);
+      const id = this.#next++;
+      this.#waiting.set(id, { resolve, reject });
+      this.#sendSoon({ id, method, args });
+    });
+  }
+
+  /** Handles a message of the other end. */
+  received(message: LinkMessage): void {
+    if ("calls" in message) for (const call of message.calls) void this.#make(call);
+    else for (const answer of message.answers) this.#answered(answer);
+  }
+
+  #answered(answer: Answer): void {
+    const call = this.#waiting.get(answer.id);
+    this.#waiting.delete(answer.id);
+    if ("error" in answer) call?.reject(thrownError(answer.error));
+    else call?.resolve(answer.value as never);
+  }
+
+  /** Rejects pending and later calls, because the other end has ended. */
+  broken(error: Error): void {
+    this.#brokenBy ??= error;
+    for (const call of this.#waiting.values()) call.reject(thrownError(plainError(error)));
+    this.#waiting.clear();
+  }
+
+  async #make({ id, method, args }: Call): Promise<void> {
+    try {
+      const value = await callMethod(await this.#offeredHere(), method, args);
+      if (id !== null) this.#answerSoon({ id, value });
+    } catch (error) {
+      if (id === null) throw error;
+      this.#answerSoon({ id, error: plainError(error) });
+    }
+  }
+}
+
+function callMethod(offered: unknown, method: string, args: readonly unknown[]): unknown {
+  let target = offered;
+  let owner: unknown = null;
+  for (const name of method.split(".")) {
+    owner = target;
+    // A boundary: the types of the other end allow only methods that are offered here.
+    target = (owner as Record<string, unknown> | null)?.[name];
+  }
+  if (typeof target !== "function")
+    throw new DomainError("unavailable", "The server is starting or stopping");
+  return Reflect.apply(target, owner, args);
+}
+
+type CallPath = (path: string, args: readonly unknown[]) => unknown;
+
+/**
+ * Returns an object whose methods, at any depth, call `call` with their path: `proxy.store.users.find(name)` calls it
+ * with `store.users.find`. The types of a link restrict the methods.
+ */
+function pathProxy(call: CallPath, path = ""): object {
+  const known = new Map<string, object>();
+  return new Proxy((...args: unknown[]) => call(path, args), {
+    get(_, name) {
+      // With a method `then`, a promise would treat it as another promise.
+      if (typeof name !== "string" || name === "then") return undefined;
+      let member = known.get(name);
+      if (!member) {
+        member = pathProxy(call, path === "" ? name : `${path}.${name}`);
+        known.set(name, member);
+      }
+      return member;
+    },
+  });
 }
 
 /** The log's reader may be stuck, and nothing may be sent meanwhile. */

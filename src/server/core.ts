@@ -9,7 +9,7 @@ import { CertificateWatch, listenerCertificates } from "../operations/certificat
 import { StorageWatch } from "../operations/storage-watch.ts";
 import { watchEventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
-import { Stops } from "../runtime/stops.ts";
+import { Stops } from "../runtime/services.ts";
 import { exitWith, exitWithout } from "../runtime/threads.ts";
 import { locationOf } from "../store/location.ts";
 import { engineProgram } from "../thread-programs.ts";
@@ -99,7 +99,7 @@ async function startedEngine(options: AppOptions, { note }: StorageWatch, caller
   const { config, log, now, monotonic, random = Math.random, times = {} } = options;
   const settings = engineSettings(config, times);
   if (now) {
-    const { startEngine } = await import("../delivery/start.ts");
+    const { startEngine } = await import("../delivery/engine.ts");
     const clocks = { now, monotonic: monotonic ?? now };
     return startEngine({ settings, log, ...clocks, random, onFault: note, callersChanged });
   }
@@ -121,6 +121,6 @@ async function startedEngine(options: AppOptions, { note }: StorageWatch, caller
 async function tracingOf(config: Config, log: Log) {
   const settings = collectorOf(config);
   if (!settings) return null;
-  const { startRequestTracing } = await import("../runtime/tracing/requests.ts");
+  const { startRequestTracing } = await import("../runtime/tracing/spans.ts");
   return startRequestTracing(settings, log);
 }

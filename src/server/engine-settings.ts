@@ -1,6 +1,6 @@
 import type { EngineSettings } from "../delivery/engine.ts";
 import { day } from "../domain/time.ts";
-import { descriptorLimit } from "../runtime/descriptors.ts";
+import { descriptorLimit } from "../runtime/files.ts";
 import { locationOf } from "../store/location.ts";
 import type { Config } from "./settings/config.ts";
 import { collectorOf } from "./settings/sections.ts";

@@ -6,7 +6,7 @@ import type { CertificateWatch } from "../operations/certificates.ts";
 import type { PlatformData } from "../platform/platform-data.ts";
 import type { Publisher } from "../platform/publisher.ts";
 import { replicaNotificationHandler } from "../postgres/replica-notifications.ts";
-import { Stops } from "../runtime/stops.ts";
+import { Stops } from "../runtime/services.ts";
 import { openBackupKeeper, startServices } from "./background.ts";
 import { type AppOptions, openCore } from "./core.ts";
 import { startPublicListener } from "./listeners.ts";

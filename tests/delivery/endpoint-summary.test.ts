@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { endpointSummary } from "../../src/delivery/endpoint-summary.ts";
+import { endpointSummary } from "../../src/delivery/diagnosis.ts";
 import { type Endpoint, enabledAgain, newEndpoint } from "../../src/domain/endpoints.ts";
 
 const application = {

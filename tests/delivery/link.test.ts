@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { EngineThread } from "../../src/delivery/thread/worker.ts";
-import { Link, type LinkMessage } from "../../src/runtime/thread-link.ts";
+import { Link, type LinkMessage } from "../../src/runtime/threads.ts";
 
 interface Calculator {
   readonly memory: { add(a: number, b: number): Promise<number>; fail(): void };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { stuckWatch } from "../../src/delivery/maintenance.ts";
 import { createNotifier, noticesOf } from "../../src/delivery/notices.ts";
 import { DeliveryCounter } from "../../src/delivery/record.ts";
 import type { SendRequest, SendResult } from "../../src/delivery/send/send.ts";
@@ -9,7 +10,6 @@ import {
   readSigningKey,
   verify,
 } from "../../src/delivery/signature.ts";
-import { stuckWatch } from "../../src/delivery/stuck-watch.ts";
 import type { ServerNoticeData } from "../../src/domain/notices.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { hour, minute } from "../../src/domain/time.ts";

@@ -1,7 +1,7 @@
 import { expect, spyOn, test } from "bun:test";
-import { startEngine } from "../../src/delivery/start.ts";
+import { startEngine } from "../../src/delivery/engine.ts";
 import { createLog } from "../../src/runtime/log.ts";
-import { Stops } from "../../src/runtime/stops.ts";
+import { Stops } from "../../src/runtime/services.ts";
 import { engineSettings } from "../../src/server/engine-settings.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
 import { startApp } from "../../src/server/start.ts";

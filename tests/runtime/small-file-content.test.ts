@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readForward } from "../../src/cli/arguments.ts";
-import { smallFile } from "../../src/runtime/small-file.ts";
+import { smallFile } from "../../src/runtime/files.ts";
 import { readSecret } from "../../src/server/settings/read-config.ts";
 import { testDirectory } from "../support/server.ts";
 

@@ -1,4 +1,4 @@
-import { createDispatcher } from "../../src/delivery/dispatcher.ts";
+import { createDispatcher } from "../../src/delivery/attempt.ts";
 import { noticesOf } from "../../src/delivery/notices.ts";
 import { eventSink } from "../../src/delivery/publish.ts";
 import type { SendRequest, SendResult } from "../../src/delivery/send/send.ts";

@@ -1,4 +1,4 @@
-import type { DispatcherStats } from "../../src/delivery/dispatcher.ts";
+import type { DispatcherStats } from "../../src/delivery/attempt.ts";
 
 const longestMs = 30_000;
 

@@ -1,4 +1,4 @@
-import { type Timers, timersBy } from "../../src/runtime/timers.ts";
+import { type Timers, timersBy } from "../../src/runtime/event-loop.ts";
 import { storedAt } from "./store.ts";
 
 interface VirtualTimer {

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { endpointSummary } from "../../delivery/endpoint-summary.ts";
+import { endpointSummary } from "../../delivery/diagnosis.ts";
 import type { Application } from "../../domain/applications.ts";
 import { disabledReasons, type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
 import { isoTimeOrNull } from "../../domain/time.ts";

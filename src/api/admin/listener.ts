@@ -12,7 +12,7 @@ import type { MeasuredKinds, StorageSizes } from "../../operations/disk-sizes.ts
 import type { PlatformData } from "../../platform/platform-data.ts";
 import type { Publisher } from "../../platform/publisher.ts";
 import type { TrustedProxies } from "../../runtime/client-address.ts";
-import { streamOf } from "../../runtime/file-stream.ts";
+import { streamOf } from "../../runtime/files.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { SpanCounts } from "../../runtime/tracing/collector.ts";
 import type { settingsInForce } from "../../server/settings/shown-settings.ts";

@@ -1,8 +1,8 @@
 import type { EngineStats } from "../../delivery/engine.ts";
 import type { KindSizes } from "../../domain/storage.ts";
 import { second } from "../../domain/time.ts";
-import { descriptorLimit, openDescriptors } from "../../runtime/descriptors.ts";
 import { inTime } from "../../runtime/event-loop.ts";
+import { descriptorLimit, openDescriptors } from "../../runtime/files.ts";
 import { noSpans, type SpanCounts } from "../../runtime/tracing/collector.ts";
 import { commit, version } from "../../runtime/version.ts";
 import type { ApplicationCounts } from "../http/application-traffic.ts";

@@ -5,7 +5,7 @@ import { type Histogram, newHistogram, observe, type StatisticCounter } from "..
 import type { Grant } from "../../domain/tokens.ts";
 import { clientAddress, clientNetwork, type TrustedProxies } from "../../runtime/client-address.ts";
 import type { Log } from "../../runtime/log.ts";
-import type { RequestTraces } from "../../runtime/tracing/requests.ts";
+import type { RequestTraces } from "../../runtime/tracing/spans.ts";
 import type { ActiveSpan } from "../../runtime/tracing/tracer.ts";
 import type { OpenStreams } from "../stream/open-streams.ts";
 import { ApplicationTraffic } from "./application-traffic.ts";

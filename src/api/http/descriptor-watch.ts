@@ -1,4 +1,4 @@
-import { descriptorLimit, openDescriptors } from "../../runtime/descriptors.ts";
+import { descriptorLimit, openDescriptors } from "../../runtime/files.ts";
 import type { Log } from "../../runtime/log.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { endpointSummary } from "../../delivery/endpoint-summary.ts";
+import { endpointSummary } from "../../delivery/diagnosis.ts";
 import { checkWebhookUrl } from "../../delivery/send/address.ts";
 import { newWebhookSecret } from "../../delivery/signature.ts";
 import {

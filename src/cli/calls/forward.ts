@@ -1,6 +1,6 @@
 import { sign } from "../../delivery/signature.ts";
 import { second } from "../../domain/time.ts";
-import { beginningOf } from "../../runtime/file-stream.ts";
+import { beginningOf } from "../../runtime/files.ts";
 import { version } from "../../runtime/version.ts";
 import { connectionFault } from "./refusal.ts";
 

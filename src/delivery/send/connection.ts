@@ -5,71 +5,9 @@ import type { Destination } from "./request-head.ts";
 import { ResponseParser } from "./response.ts";
 import { failureOf, proxyFailure, type SendFailure, type SendStage, type Timings } from "./result.ts";
 
-/** A request that has not been written yet. */
-interface PendingWrite {
-  readonly socket: Socket;
-  readonly bytes: Buffer;
-}
-
-let pending: PendingWrite[] = [];
-
-/**
- * Writes to a socket in a microtask, together with all other writes until then.
- * Signing and sending evict each other from the processor's caches, so batches take less processor time.
- */
-export function writeInBatch(socket: Socket, bytes: Buffer): void {
-  if (pending.length === 0) queueMicrotask(writeAll);
-  pending.push({ socket, bytes });
-}
-
-function writeAll(): void {
-  const batch = pending;
-  pending = [];
-  for (const { socket, bytes } of batch) {
-    if (!socket.destroyed) socket.write(bytes);
-  }
-}
-
-/** Tunnels through the egress proxy to https receivers. */
-
-/**
- * Requests a tunnel to `authority` from the proxy at the other end of `socket` (RFC 9110, section 9.3.6). `done` is
- * called at most once, with null when the tunnel is open. The caller must handle errors and closing of the socket.
- */
-function openTunnel(
-  socket: Socket,
-  { authorization }: EgressProxy,
-  authority: string,
-  done: (failure: SendFailure | null) => void,
-): void {
-  const response = new ResponseParser({ maxBodyBytes: 0, keepBytes: 0 }, { tunnel: true });
-  const read = (chunk: Buffer): void => {
-    const hasSurplus = response.feed(chunk) < chunk.length;
-    if (response.status === null && response.fault === null) return;
-    socket.off("data", read);
-    const isOpen = response.status !== null && response.status < 300;
-    // Bytes after the head are an error, because in TLS the receiver does not send first.
-    done(isOpen && !hasSurplus ? null : proxyFailure(isOpen ? null : response.status));
-  };
-  socket.on("data", read);
-  const credentials = authorization === null ? "" : `Proxy-Authorization: ${authorization}\r\n`;
-  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${credentials}\r\n`, "latin1");
-}
-
-/** One connection to a receiver. Its address is checked when it is made. It serves one request at a time. */
-
 /** Loaded with the first connection, because loading delays the start. */
 const net = () => process.getBuiltinModule("node:net");
 const tls = () => process.getBuiltinModule("node:tls");
-
-/**
- * The time after which the next address of a host is tried. The default of `node:net` is too short for distant
- * receivers.
- */
-const connectAttemptMs = 1_000;
-
-/** The longest body that is copied behind the head, so that both are one write. */
-const maxCopiedBytes = 65_536;
 
 /** How connections are made. */
 export interface ConnectOptions {
@@ -93,6 +31,16 @@ export interface ConnectionOwner {
 
 type Mutable<T> = { -readonly [key in keyof T]: T[key] };
 
+/**
+ * The time after which the next address of a host is tried. The default of `node:net` is too short for distant
+ * receivers.
+ */
+const connectAttemptMs = 1_000;
+
+/** The longest body that is copied behind the head, so that both are one write. */
+const maxCopiedBytes = 65_536;
+
+/** One connection to a receiver. Its address is checked when it is made. It serves one request at a time. */
 export class Connection {
   readonly destination: Destination;
   /** The duration of each stage of connecting; `firstByteMs` is null. */
@@ -262,4 +210,156 @@ function trust(host: string, ca: string | undefined): ConnectionOptions {
     ALPNProtocols: ["http/1.1"],
     rejectUnauthorized: true,
   };
+}
+
+/**
+ * Requests a tunnel to `authority`, an https receiver, from the egress proxy at the other end of `socket` (RFC 9110,
+ * section 9.3.6). `done` is called at most once, with null when the tunnel is open. The caller must handle errors and
+ * closing of the socket.
+ */
+function openTunnel(
+  socket: Socket,
+  { authorization }: EgressProxy,
+  authority: string,
+  done: (failure: SendFailure | null) => void,
+): void {
+  const response = new ResponseParser({ maxBodyBytes: 0, keepBytes: 0 }, { tunnel: true });
+  const read = (chunk: Buffer): void => {
+    const hasSurplus = response.feed(chunk) < chunk.length;
+    if (response.status === null && response.fault === null) return;
+    socket.off("data", read);
+    const isOpen = response.status !== null && response.status < 300;
+    // Bytes after the head are an error, because in TLS the receiver does not send first.
+    done(isOpen && !hasSurplus ? null : proxyFailure(isOpen ? null : response.status));
+  };
+  socket.on("data", read);
+  const credentials = authorization === null ? "" : `Proxy-Authorization: ${authorization}\r\n`;
+  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${credentials}\r\n`, "latin1");
+}
+
+/** A request that has not been written yet. */
+interface PendingWrite {
+  readonly socket: Socket;
+  readonly bytes: Buffer;
+}
+
+let pending: PendingWrite[] = [];
+
+/**
+ * Writes to a socket in a microtask, together with all other writes until then.
+ * Signing and sending evict each other from the processor's caches, so batches take less processor time.
+ */
+export function writeInBatch(socket: Socket, bytes: Buffer): void {
+  if (pending.length === 0) queueMicrotask(writeAll);
+  pending.push({ socket, bytes });
+}
+
+function writeAll(): void {
+  const batch = pending;
+  pending = [];
+  for (const { socket, bytes } of batch) {
+    if (!socket.destroyed) socket.write(bytes);
+  }
+}
+
+/**
+ * How long an idle connection is kept. Common servers keep theirs longer (Node.js: 5 s), so they seldom close one at
+ * the moment of its next use.
+ */
+const idleMs = 4_000;
+
+/** The interval at which expired connections are closed. They are not used in any case. */
+const sweepMs = 1_000;
+
+/**
+ * The idle connections of all origins, kept for the next request to the same protocol, host and port. Times are on the
+ * clock of `performance.now`.
+ *
+ * The capacity bounds all origins together and includes connections in use. A bound per origin would not do: thousands
+ * of endpoints may share one origin, and need as many connections as they use at once.
+ */
+export class Pool {
+  readonly #idle = new Map<string, Connection[]>();
+  readonly #capacity: number;
+  readonly #inUse: () => number;
+  #count = 0;
+  #sweeping: Timer | null = null;
+
+  /** @param options.capacity the maximum number of connections, those in use included */
+  constructor({ capacity, inUse }: { readonly capacity: number; readonly inUse: () => number }) {
+    this.#capacity = capacity;
+    this.#inUse = inUse;
+  }
+
+  /** Removes and returns the most recently used connection to `origin`; null if there is none that may be used. */
+  take(origin: string, now: number): Connection | null {
+    const idle = this.#idle.get(origin);
+    if (idle === undefined) return null;
+    for (let found = idle.pop(); found !== undefined; found = idle.pop()) {
+      this.#count--;
+      if (found.isOpen && found.keptUntil > now) return found;
+      found.destroy();
+    }
+    return null;
+  }
+
+  /** Closes an idle connection if a new one would exceed the capacity. */
+  evictIfFull(): void {
+    if (this.#count === 0 || this.#count + this.#inUse() <= this.#capacity) return;
+    for (const [origin, idle] of this.#idle) {
+      const oldest = idle.shift();
+      if (idle.length === 0) this.#idle.delete(origin);
+      if (oldest === undefined) continue;
+      this.#count--;
+      oldest.destroy();
+      return;
+    }
+  }
+
+  /** Keeps a connection that is no longer in use, for at most `keepMs`; closes it if the capacity is used up. */
+  keep(connection: Connection, keepMs: number, now: number): void {
+    if (this.#count + this.#inUse() >= this.#capacity) {
+      connection.destroy();
+      return;
+    }
+    const { origin } = connection.destination;
+    let idle = this.#idle.get(origin);
+    if (idle === undefined) {
+      idle = [];
+      this.#idle.set(origin, idle);
+    }
+    this.#count++;
+    connection.owner = null;
+    connection.keptUntil = now + Math.min(keepMs, idleMs);
+    idle.push(connection);
+    this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs);
+  }
+
+  /** Closes all idle connections. */
+  close(): void {
+    for (const idle of this.#idle.values()) for (const connection of idle) connection.destroy();
+    this.#idle.clear();
+    this.#count = 0;
+    this.#stopSweeping();
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const [origin, idle] of this.#idle) {
+      const good: Connection[] = [];
+      for (const connection of idle) {
+        if (connection.isOpen && connection.keptUntil > now) good.push(connection);
+        else connection.destroy();
+      }
+      this.#count -= idle.length - good.length;
+      if (good.length === 0) this.#idle.delete(origin);
+      else this.#idle.set(origin, good);
+    }
+    if (this.#idle.size === 0) this.#stopSweeping();
+  }
+
+  #stopSweeping(): void {
+    if (this.#sweeping !== null) clearInterval(this.#sweeping);
+    this.#sweeping = null;
+  }
 }

@@ -1,8 +1,7 @@
 import { getPriority, setPriority } from "node:os";
 import type { OnFault, Store } from "../../domain/store.ts";
 import { batchedPerTick } from "../../runtime/event-loop.ts";
-import type { ThreadContract } from "../../runtime/thread-link.ts";
-import { runThread } from "../../runtime/threads.ts";
+import { runThread, type ThreadContract } from "../../runtime/threads.ts";
 import type { Engine, EngineListener, EngineSettings } from "../engine.ts";
 import type { Sample, SampleExchange, SampleStep } from "../sample.ts";
 
@@ -31,7 +30,7 @@ if (process.platform === "linux") setPriority(0, Math.max(getPriority(0), 5));
 
 runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
   // After the priority is set: on a single processor, loading these modules must not delay the first answers.
-  const { startEngine } = await import("../start.ts");
+  const { startEngine } = await import("../engine.ts");
   const engine = await startEngine({
     settings: start,
     log,

@@ -1,8 +1,7 @@
 import { closeSync, fsyncSync, futimesSync, mkdirSync, openSync, readSync, rmSync } from "node:fs";
 import { setPriority } from "node:os";
 import { dirname } from "node:path";
-import type { NoCalls, ThreadContract } from "../../runtime/thread-link.ts";
-import { runThread } from "../../runtime/threads.ts";
+import { type NoCalls, runThread, type ThreadContract } from "../../runtime/threads.ts";
 import { checkDatabase, copyDatabase, type DatabaseCounts, databaseSize } from "../../store/sqlite/backup.ts";
 import {
   type CheckedFile,

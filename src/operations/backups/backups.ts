@@ -3,7 +3,7 @@ import { type Backup, type BackupState, backupLimits, noSpaceForBackup } from ".
 import { DomainError } from "../../domain/errors.ts";
 import { ulidSource } from "../../domain/ids.ts";
 import { StoreError } from "../../domain/store.ts";
-import type { ByteRange } from "../../runtime/file-stream.ts";
+import type { ByteRange } from "../../runtime/files.ts";
 import { errorFields, type Log } from "../../runtime/log.ts";
 import { BackupRun } from "./backup-run.ts";
 import { type DestinationSettings, destinationDirectory, type NewBackup } from "./destination.ts";

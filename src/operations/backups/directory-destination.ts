@@ -2,7 +2,7 @@ import fs, { constants } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { noSpaceForBackup } from "../../domain/backups.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { fileStream } from "../../runtime/file-stream.ts";
+import { fileStream } from "../../runtime/files.ts";
 import { databaseIn } from "../../store/sqlite/directory.ts";
 import {
   type BackupDestination,

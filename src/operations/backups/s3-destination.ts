@@ -1,5 +1,5 @@
 import { day } from "../../domain/time.ts";
-import { type ByteRange, streamOf } from "../../runtime/file-stream.ts";
+import { type ByteRange, streamOf } from "../../runtime/files.ts";
 import {
   type BackupDestination,
   type CheckedFile,

@@ -3,8 +3,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { AwsV4Signer } from "aws4fetch";
 import { DomainError } from "../../domain/errors.ts";
-import { baseUrl } from "../../runtime/base-url.ts";
-import { beginningOf } from "../../runtime/file-stream.ts";
+import { beginningOf } from "../../runtime/files.ts";
+import { baseUrl } from "../../server/settings/setting-values.ts";
 import type { AwsVariables, DestinationSettings } from "./destination.ts";
 
 /** A failed request to S3. The message says what to do. */

@@ -1,7 +1,6 @@
 import { setPriority } from "node:os";
 import type { KindSizes } from "../../domain/storage.ts";
-import type { NoCalls, ThreadContract } from "../../runtime/thread-link.ts";
-import { runThread } from "../../runtime/threads.ts";
+import { type NoCalls, runThread, type ThreadContract } from "../../runtime/threads.ts";
 import { look } from "../../store/sqlite/open.ts";
 import {
   type BrokenBodies,

@@ -1,7 +1,7 @@
 import { publicKeyForms } from "../../delivery/signature.ts";
 import { type Finding, findingsOf } from "../../domain/findings.ts";
 import { jsonObject } from "../../domain/validation/json.ts";
-import { beginningOf } from "../../runtime/file-stream.ts";
+import { beginningOf } from "../../runtime/files.ts";
 import type { Config } from "../../server/settings/config.ts";
 
 const timeoutMs = 5_000;

@@ -1,4 +1,4 @@
-import { smallFile } from "../../runtime/small-file.ts";
+import { smallFile } from "../../runtime/files.ts";
 import { didYouMean } from "./command-line.ts";
 
 /** A parsed settings file. */

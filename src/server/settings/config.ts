@@ -1,10 +1,10 @@
 import { maxWebhookConcurrency } from "../../domain/applications.ts";
 import { confirmedFrom, defaultConfirmAbovePercent } from "../../domain/livestreams.ts";
-import { baseUrl } from "../../runtime/base-url.ts";
 import { logFormats, logLevels } from "../../runtime/log.ts";
 import { backupSettings, tlsSettings, tracingSettings } from "./sections.ts";
 import {
   adminKey,
+  baseUrl,
   databaseUrl,
   hexColor,
   hostName,

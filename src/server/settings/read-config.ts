@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { ParseArgsOptionsConfig } from "node:util";
 import { backupsOfPostgres } from "../../domain/backups.ts";
 import { tlsMistakes } from "../../operations/certificates.ts";
-import { smallFile } from "../../runtime/small-file.ts";
+import { smallFile } from "../../runtime/files.ts";
 import { checkArguments } from "./command-line.ts";
 import { type Config, settings } from "./config.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";

@@ -1,7 +1,7 @@
 import { readDestination } from "../../operations/backups/destination.ts";
-import { baseUrl } from "../../runtime/base-url.ts";
 import { type Collector, tracesPath } from "../../runtime/tracing/collector.ts";
 import {
+  baseUrl,
   duration,
   entriesOf,
   integer,

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Connection } from "../../../src/delivery/send/connection.ts";
-import { Pool } from "../../../src/delivery/send/pool.ts";
+import { type Connection, Pool } from "../../../src/delivery/send/connection.ts";
 
 /** The fields of a connection that a pool reads. */
 function connectionTo(origin: string) {

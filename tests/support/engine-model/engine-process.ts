@@ -1,4 +1,4 @@
-import { createDispatcher } from "../../../src/delivery/dispatcher.ts";
+import { createDispatcher } from "../../../src/delivery/attempt.ts";
 import { eventSink } from "../../../src/delivery/publish.ts";
 import { newSigningKey, readSigningKey } from "../../../src/delivery/signature.ts";
 import { DomainError } from "../../../src/domain/errors.ts";

@@ -1,7 +1,7 @@
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { second } from "../../../src/domain/time.ts";
-import type { Timers } from "../../../src/runtime/timers.ts";
+import type { Timers } from "../../../src/runtime/event-loop.ts";
 
 /** The ways to the store that a run holds up, each before it reaches the store or before its answer arrives. */
 export const ways = ["publish", "claim", "record", "look-up", "change", "other"] as const;

@@ -1,6 +1,6 @@
 import type { SendRequest, SendResult } from "../../../src/delivery/send/send.ts";
 import { attemptTimeoutMs } from "../../../src/delivery/send/send.ts";
-import type { Timers } from "../../../src/runtime/timers.ts";
+import type { Timers } from "../../../src/runtime/event-loop.ts";
 import { ok } from "../dispatching.ts";
 
 /**

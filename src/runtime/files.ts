@@ -1,5 +1,44 @@
-import { close, open, read } from "node:fs";
+import {
+  close,
+  closeSync,
+  open,
+  openSync,
+  read,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import { promisify } from "node:util";
+
+/** Reads a small file or pipe. Throws a `TypeError` whose message continues "FILE, which", such as "does not exist". */
+export function smallFile(path: string, mostBytes: number): string {
+  const bytes = Buffer.alloc(mostBytes + 1);
+  let length = 0;
+  try {
+    const file = openSync(path, "r");
+    try {
+      // A pipe, such as "<(command)" in bash, returns its content in pieces.
+      for (let read = -1; read !== 0; length += read) {
+        read = readSync(file, bytes, length, bytes.length - length, null);
+      }
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    throw new TypeError(reasons[code] ?? `cannot be read (${code})`);
+  }
+  if (length > mostBytes) throw new TypeError(`has more than ${mostBytes} bytes`);
+  // Some editors write a byte order mark, which is no part of the content.
+  return bytes.toString("utf8", 0, length).replace(/^\ufeff/, "");
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: "this user may not read",
+  EISDIR: "is a directory",
+  ENOENT: "does not exist",
+};
 
 /** A range of bytes: `end` is exclusive. */
 export interface ByteRange {
@@ -66,4 +105,24 @@ export async function beginningOf(
     if (missing <= 0) break;
   }
   return Buffer.concat(chunks);
+}
+
+/** The limit of open files and connections (`ulimit -n`); null when the system does not provide it. */
+export function descriptorLimit(): number | null {
+  try {
+    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
+    return soft === undefined ? null : Number(soft);
+  } catch {
+    return null;
+  }
+}
+
+/** The number of open descriptors; null when the system does not provide it. */
+export function openDescriptors(): number | null {
+  try {
+    // Linux counts them itself since 6.2. A list of them includes the descriptor that reads it.
+    return statSync("/proc/self/fd").size || readdirSync("/proc/self/fd").length - 1;
+  } catch {
+    return null;
+  }
 }

@@ -146,7 +146,8 @@ CREATE TABLE "endpoints" (
 	"last_failure_status" bigint,
 	"last_failure_error" text,
 	"last_failure_outcome" text,
-	"paused_until" bigint
+	"paused_until" bigint,
+	"revision" bigint NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "event_ids" (

@@ -152,6 +152,7 @@ CREATE TABLE `endpoints` (
 	`last_failure_error` text,
 	`last_failure_outcome` text,
 	`paused_until` integer,
+	`revision` integer NOT NULL,
 	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint

@@ -443,9 +443,9 @@ export class EndpointQueue {
     this.#pace.shift(ms);
     if (!this.#endpoint) return null;
     const shifted = (at: number | null) => (at === null ? null : at + ms);
-    const { failing_since, paused_until } = this.#endpoint;
+    const { revision, failing_since, paused_until } = this.#endpoint;
     const times = { failing_since: shifted(failing_since), paused_until: shifted(paused_until) };
-    this.#endpoint = { ...this.#endpoint, ...times };
+    this.#endpoint = { ...this.#endpoint, ...times, revision: revision + 1 };
     return times.failing_since || times.paused_until ? this.#endpoint : null;
   }
 

@@ -17,6 +17,8 @@ export interface Endpoint {
   readonly application_id: string;
   /** The application's `endpoint_generation`; state of an earlier one is ignored. */
   readonly generation: number;
+  /** Counts the changes of the state. A state is stored only in place of one with a lower number. */
+  readonly revision: number;
   /** The first failure since the last success; null when there is none. */
   readonly failing_since: number | null;
   /** Failed attempts since the last success. */
@@ -39,6 +41,7 @@ export function newEndpoint(application_id: string, generation = 0): Endpoint {
   return {
     application_id,
     generation,
+    revision: 0,
     failing_since: null,
     failures: 0,
     warned_at: null,
@@ -91,7 +94,7 @@ export function afterAttempt(
   before: Endpoint,
   { at, isSuccess, isGone, status, error, outcome, pausedUntil }: EndpointAttempt,
 ): { endpoint: Endpoint; notice: EndpointNotice | null } {
-  const endpoint = { ...before, paused_until: pausedUntil };
+  const endpoint = { ...before, revision: before.revision + 1, paused_until: pausedUntil };
   if (isSuccess) {
     const recovered = endpoint.warned_at !== null && endpoint.disabled_at === null;
     const well = { ...endpoint, failing_since: null, failures: 0, warned_at: null, last_success_at: at };
@@ -142,9 +145,12 @@ export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
   return { ...endpoint, generation, ...well };
 }
 
-/** The state of a new generation with another URL: initial, except that `warned_at` stays. */
-export function atAnotherUrl({ application_id, warned_at }: Endpoint, generation: number): Endpoint {
-  return { ...newEndpoint(application_id, generation), warned_at };
+/** The state of a new generation with another URL: initial, except that `warned_at` stays, and `revision` goes on. */
+export function atAnotherUrl(
+  { application_id, revision, warned_at }: Endpoint,
+  generation: number,
+): Endpoint {
+  return { ...newEndpoint(application_id, generation), revision, warned_at };
 }
 
 /** The state of each application's endpoint. */

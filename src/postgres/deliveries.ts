@@ -218,8 +218,8 @@ export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned:
     ...deliveryClaims(pool, claimed, owned),
     ...deliveryStream(pool),
     async record(results, endpoints, notices = [], locked) {
-      const record = (queries: Queries) =>
-        recordAttempts(queries, owned, claimed.fenceOf, results, endpoints);
+      const claims = claimed.claimsOf(results.map(({ seq }) => seq));
+      const record = (queries: Queries) => recordAttempts(queries, owned, claims, results, endpoints);
       let found: LockedRecords;
       if (notices.length === 0) found = await record(pool);
       else {
@@ -235,7 +235,8 @@ export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned:
         });
       }
       locked?.(found);
-      claimed.release(results.flatMap(({ seq }) => (found.seqs.has(seq) ? [] : seq)));
+      // The answer may be late: the recorder may have stored the results again meanwhile, and the engine claimed them.
+      claimed.releaseClaims(new Map([...claims].filter(([seq]) => !found.seqs.has(seq))));
     },
     page,
     find,

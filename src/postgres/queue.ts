@@ -48,7 +48,20 @@ export class ClaimedDeliveries {
     return [...(this.#byApplication.get(applicationId) ?? [])];
   }
 
-  readonly fenceOf = (seq: number): Fence | undefined => this.#fenceOf.get(seq);
+  /** The claims of deliveries. Pass them to `releaseClaims`. */
+  claimsOf(seqs: Iterable<number>): Claims {
+    const claims = new Map<number, Fence>();
+    for (const seq of seqs) {
+      const fence = this.#fenceOf.get(seq);
+      if (fence !== undefined) claims.set(seq, fence);
+    }
+    return claims;
+  }
+
+  /** Releases deliveries that have not been released, and claimed again, since these claims were read. */
+  releaseClaims(claims: Claims): void {
+    this.release([...claims].flatMap(([seq, fence]) => (this.#fenceOf.get(seq) === fence ? seq : [])));
+  }
 
   release(seqs: Iterable<number>): void {
     this.#time++;
@@ -75,6 +88,9 @@ export class ClaimedDeliveries {
     for (const [seq, at] of this.#released) if (at <= oldest) this.#released.delete(seq);
   }
 }
+
+/** Claims by the numbers of their deliveries. Each claim has a fence of its own. */
+export type Claims = ReadonlyMap<number, Fence>;
 
 /** A read of the store for deliveries to claim. */
 export interface StoreRead {

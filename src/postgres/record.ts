@@ -1,7 +1,8 @@
 import type { AttemptResult, LockedRecords } from "../domain/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { Queries } from "./pool.ts";
-import type { Fence, OwnedShards } from "./shards.ts";
+import type { Claims } from "./queue.ts";
+import type { OwnedShards } from "./shards.ts";
 
 /** The first key of the advisory locks of endpoints' states. */
 const stateLock = 1_701_737_316;
@@ -15,6 +16,9 @@ const stateLock = 1_701_737_316;
  * during its attempt. If its subscription is gone, it is canceled instead of retried. If its endpoint was enabled or
  * has another URL, its retry is due now, as all waiting ones. If it was canceled and the receiver accepted it, it
  * becomes `delivered`. The generation is read with a lock, so that no change of the URL is committed meanwhile.
+ *
+ * A statement that was given up may arrive after later ones. A state replaces only one of a lower revision. Its epoch
+ * is still the current one, so that both states have been counted by this process.
  *
  * It waits for no lock of a row, because the transaction that holds it may not end for a long time. It returns what it
  * did not record for that reason. The first state of an endpoint has no row yet, so that states have advisory locks.
@@ -61,13 +65,13 @@ states AS MATERIALIZED (
   FROM json_to_recordset($14) AS e(application_id text, shard smallint, epoch bigint, generation bigint,
     failing_since bigint, failures bigint, warned_at bigint, disabled_at bigint, disabled_reason text,
     last_success_at bigint, last_failure_at bigint, last_failure_status bigint, last_failure_error text,
-    last_failure_outcome text, paused_until bigint)
+    last_failure_outcome text, paused_until bigint, revision bigint)
 ),
 kept AS (
   INSERT INTO endpoints
   SELECT e.application_id, e.failing_since, e.failures, e.warned_at, e.disabled_at, e.disabled_reason, e.last_success_at,
     e.last_failure_at, e.last_failure_status, e.last_failure_error, e.last_failure_outcome,
-    e.paused_until
+    e.paused_until, e.revision
   FROM states e
   JOIN held USING (shard, epoch)
   JOIN called a ON a.id = e.application_id AND a.endpoint_generation = e.generation
@@ -78,7 +82,9 @@ kept AS (
     disabled_at = excluded.disabled_at, disabled_reason = excluded.disabled_reason,
     last_success_at = excluded.last_success_at, last_failure_at = excluded.last_failure_at,
     last_failure_status = excluded.last_failure_status, last_failure_error = excluded.last_failure_error,
-    last_failure_outcome = excluded.last_failure_outcome, paused_until = excluded.paused_until
+    last_failure_outcome = excluded.last_failure_outcome, paused_until = excluded.paused_until,
+    revision = excluded.revision
+  WHERE endpoints.revision < excluded.revision
 ),
 recorded AS (
 UPDATE deliveries d SET
@@ -111,18 +117,18 @@ WHERE NOT e.is_free OR NOT EXISTS (SELECT FROM held h WHERE h.shard = e.shard)
  *
  * Returns what was not recorded, because other transactions hold the rows.
  *
- * @param fenceOf returns the shard and epoch in which a delivery in memory was claimed
+ * @param claims the shards and epochs in which the deliveries were claimed
  */
 export async function recordAttempts(
   connection: Queries,
   owned: OwnedShards,
-  fenceOf: (seq: number) => Fence | undefined,
+  claims: Claims,
   results: readonly AttemptResult[],
   endpoints: readonly Endpoint[],
 ): Promise<LockedRecords> {
   // Deliveries that are no longer in memory were released before.
   const fenced = results.flatMap((result) => {
-    const fence = fenceOf(result.seq);
+    const fence = claims.get(result.seq);
     return fence === undefined ? [] : { ...result, ...fence };
   });
   const states = endpoints.map((one) => ({ ...one, ...owned.of(one.application_id) }));

@@ -96,6 +96,7 @@ describe("the state of an endpoint", () => {
     const { endpoint } = through([failure(0), success(minute), failure(2 * minute), failure(3 * minute)]);
     expect(endpoint).toEqual({
       ...newEndpoint("app"),
+      revision: 4,
       failing_since: start + 2 * minute,
       failures: 2,
       last_success_at: start + minute,

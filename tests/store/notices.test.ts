@@ -80,15 +80,18 @@ describe("notices", () => {
     expect(await times()).toEqual([3]);
   });
 
-  test("come with the state that they are about, once, and not with one of a former endpoint", async () => {
+  test("come with the state that they are about, once, and not with an older state or one of a former endpoint", async () => {
     const id = await storedApplication(store);
     const notice = about(id, 7);
     await store.deliveries.pending();
-    await store.deliveries.record([], [failing(id, 7)], [notice]);
-    await store.deliveries.record([], [failing(id, 7)], [notice]);
+    const state = { ...failing(id, 7), revision: 2 };
+    await store.deliveries.record([], [state], [notice]);
+    await store.deliveries.record([], [state], [notice]);
+    await store.deliveries.record([], [{ ...failing(id, 6), revision: 1 }], [about(id, 6)]);
+    expect(await store.endpoints.find(id)).toEqual(state);
     expect((await kept(id)).map(({ id }) => id)).toEqual([notice.id]);
     await store.endpoints.enable(id, 8);
-    await store.deliveries.record([], [failing(id, 9)], [about(id, 9)]);
+    await store.deliveries.record([], [{ ...failing(id, 9), revision: 9 }], [about(id, 9)]);
     expect(await times(id)).toEqual([7]);
   });
 });

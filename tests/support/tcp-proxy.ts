@@ -15,9 +15,11 @@ export interface TcpProxy {
   lead(targetPort: number): void;
   /**
    * Makes one connection silent, like a dropped flow: the one that sends the message `at`. Its bytes go nowhere from
-   * then on, and the server does not learn that the program has closed it. Resolves when that has happened.
+   * then on, and the server does not learn that the program has closed it. Resolves when that has happened, to a
+   * function that makes the held message arrive late, and resolves when the server has answered. From then on the
+   * connection works, if the program has not closed it.
    */
-  silence(at: SilentAt): Promise<void>;
+  silence(at: SilentAt): Promise<() => Promise<void>>;
   stop(): void;
 }
 
@@ -29,7 +31,7 @@ export type SilentAt = "message" | "listen" | "statement" | "commit" | "answer t
 
 interface Silence {
   readonly at: SilentAt;
-  happened(): void;
+  happened(arrive: () => Promise<void>): void;
 }
 
 export async function tcpProxy(firstTarget: number): Promise<TcpProxy> {
@@ -48,11 +50,10 @@ export async function tcpProxy(firstTarget: number): Promise<TcpProxy> {
       commit: bytes.includes("COMMIT"),
       "answer to commit": bytes.includes("COMMIT"),
     };
-    const isHit = silence !== null && isIt[silence.at];
-    const isLost = isHit && silence?.at !== "answer to commit";
-    if (isHit) silence?.happened();
-    if (isHit) silence = null;
-    return { isHit, isLost };
+    if (silence === null || !isIt[silence.at]) return { hit: null, isLost: false };
+    const hit = silence;
+    silence = null;
+    return { hit, isLost: hit.at !== "answer to commit" };
   };
   const server = createServer((near) => {
     if (isCut) return void near.destroy();
@@ -62,8 +63,14 @@ export async function tcpProxy(firstTarget: number): Promise<TcpProxy> {
       if (!isAsking) roundTrips++;
       isAsking = true;
       if (isSilent) return;
-      const { isHit, isLost } = fateOf(bytes, isInTransaction);
-      isSilent = isHit;
+      const { hit, isLost } = fateOf(bytes, isInTransaction);
+      isSilent = hit !== null;
+      hit?.happened(async () => {
+        isSilent = false;
+        const answered = new Promise((resolve) => far.once("data", resolve));
+        if (isLost) far.write(bytes);
+        await answered;
+      });
       isInTransaction = bytes.includes("BEGIN");
       if (!isLost) far.write(bytes);
     });

@@ -219,6 +219,7 @@ export const endpointColumns = ({ text, integer }: Kinds, application: ReferredC
   last_failure_error: text(),
   last_failure_outcome: text(),
   paused_until: integer(),
+  revision: integer().notNull(),
 });
 
 export const replayColumns = ({ text, integer, boolean }: Kinds, application: ReferredColumn) => ({

@@ -225,7 +225,8 @@ function attemptRow(seq: number, number: number, attempt: Attempt): AttemptRow {
 
 /**
  * Makes a function that stores the state of an endpoint, inside a transaction, and returns whether it was stored. State
- * of an earlier generation is ignored, and so is that of a removed application.
+ * of an earlier generation is ignored, and so is that of a removed application, and a state that is not newer than the
+ * stored one.
  */
 export function endpointKeeper(orm: BunSQLiteDatabase): (endpoint: Endpoint) => boolean {
   const generationOf = orm
@@ -234,15 +235,15 @@ export function endpointKeeper(orm: BunSQLiteDatabase): (endpoint: Endpoint) => 
     .where(eq(applications.id, sql.placeholder("id")))
     .limit(1)
     .prepare();
+  const isNewer = sql`excluded.revision > ${endpoints.revision}`;
   const put = orm
     .insert(endpoints)
     .values(placeholders(endpoints))
-    .onConflictDoUpdate({ target: endpoints.application_id, set: excluded(endpoints) })
+    .onConflictDoUpdate({ target: endpoints.application_id, set: excluded(endpoints), setWhere: isNewer })
+    .returning({ revision: endpoints.revision })
     .prepare();
   return (endpoint) => {
     const current = generationOf.get({ id: endpoint.application_id })?.generation;
-    const isKept = endpoint.generation === current;
-    if (isKept) put.run({ ...endpoint });
-    return isKept;
+    return endpoint.generation === current && put.all({ ...endpoint }).length > 0;
   };
 }

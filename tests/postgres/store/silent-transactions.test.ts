@@ -82,7 +82,7 @@ const transactions: Readonly<Record<string, (given: Given) => Promise<unknown>>>
 };
 
 interface Silenced extends Given {
-  silence(at: SilentAt): Promise<void>;
+  silence(at: SilentAt): Promise<unknown>;
 }
 
 async function withStore(work: (given: Silenced) => Promise<void>): Promise<void> {

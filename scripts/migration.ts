@@ -32,11 +32,14 @@ function amended(sql: string, amendments: readonly (readonly [RegExp, string])[]
   }, sql);
 }
 
-/** Replaces what a file's text has of the time and of chance, so that the same schema gives the same file. */
+/**
+ * Replaces what a file has of the time and of chance, so that the same schema gives the same file, and writes it on one
+ * line: only drizzle-kit reads it.
+ */
 function settle(file: string): void {
-  const text = readFileSync(file, "utf8");
-  const id = text.replace(/"id": "[0-9a-f-]{36}"/, '"id": "00000000-0000-4000-8000-000000000001"');
-  writeFileSync(file, id.replace(/"when": \d+/, '"when": 0'));
+  const text = JSON.stringify(JSON.parse(readFileSync(file, "utf8")));
+  const id = text.replace(/"id":"[0-9a-f-]{36}"/, '"id":"00000000-0000-4000-8000-000000000001"');
+  writeFileSync(file, `${id.replace(/"when":\d+/, '"when":0')}\n`);
 }
 
 run("bun", "install", "--frozen-lockfile", "--silent", "--cwd", kit);

@@ -77,7 +77,7 @@ export async function buildExecutable(
       "src/main.ts",
       "src/delivery/thread/worker.ts",
       "src/operations/backups/backup-worker.ts",
-      "src/operations/doctor/database-worker.ts",
+      "src/operations/checks/database-worker.ts",
     ],
     plugins: [
       inPlace("web", "pages", pages),

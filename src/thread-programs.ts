@@ -4,4 +4,4 @@
  */
 export const engineProgram = new URL("./delivery/thread/worker.ts", import.meta.url).href;
 export const backupProgram = new URL("./operations/backups/backup-worker.ts", import.meta.url).href;
-export const databaseCheckProgram = new URL("./operations/doctor/database-worker.ts", import.meta.url).href;
+export const databaseCheckProgram = new URL("./operations/checks/database-worker.ts", import.meta.url).href;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { dirname, join } from "node:path";
-import { commands } from "../src/cli/commands.ts";
+import { commands } from "../src/cli/program.ts";
 import { contentsOf } from "../src/web/site/make.ts";
 import { anchorOf } from "../src/web/site/markdown.ts";
 
@@ -98,8 +98,8 @@ test("every test file that a page names exists, under its path or its name alone
 
 test("docs/doctor.md tells of every check of onair doctor", async () => {
   const page = await read("docs/doctor.md");
-  for (const file of new Bun.Glob("*.ts").scanSync(join(root, "src/operations/doctor"))) {
-    for (const [, check] of (await read(`src/operations/doctor/${file}`)).matchAll(
+  for (const file of new Bun.Glob("*.ts").scanSync(join(root, "src/operations/checks"))) {
+    for (const [, check] of (await read(`src/operations/checks/${file}`)).matchAll(
       /findingsOf\("([a-z_]+)"\)/g,
     )) {
       expect([check, page.includes(`| \`${check}\``)]).toEqual([check, true]);

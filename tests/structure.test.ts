@@ -27,7 +27,7 @@ const rooms = [
 
 /** Arrows against the order of rooms. The list only shrinks. */
 const knownArrows: readonly string[] = [
-  "operations/doctor/examine.ts → api/http/server.ts",
+  "operations/checks/checks.ts → api/http/server.ts",
   "platform/platform-data.ts → postgres/platform-follower.ts",
   "platform/ranking.ts → postgres/shared-orders.ts",
   "postgres/replica-notifications.ts → api/http/access.ts",
@@ -99,14 +99,6 @@ const knownCircles: string[][] = [
     "api/public/listener.ts",
     "api/public/notices.ts",
     "api/public/subscriptions.ts",
-  ],
-  ["cli/commands.ts", "cli/completion.ts"],
-  [
-    "operations/backups/destination.ts",
-    "operations/backups/directory-destination.ts",
-    "operations/backups/s3-destination.ts",
-    "operations/backups/s3.ts",
-    "operations/backups/s3/s3-answers.ts",
   ],
 ];
 

@@ -1,5 +1,5 @@
 /* Makes manual pages from the help texts of the commands. */
-import { commands } from "../../src/cli/commands.ts";
+import { commands } from "../../src/cli/program.ts";
 
 /** The source of a manual page. */
 interface Page {

@@ -5,8 +5,7 @@ import { isoTime } from "../domain/time.ts";
 import { openStorage } from "../store/open.ts";
 import { command, readSeconds, switches, valued } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
-import { requireData } from "./calls/require-data.ts";
-import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
+import { readTarget, requireData, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import type { Output } from "./output/output.ts";
 import { recordLines } from "./output/print.ts";
 

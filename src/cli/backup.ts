@@ -1,12 +1,12 @@
 import { dirname } from "node:path";
 import type { Static } from "@sinclair/typebox";
 import type { BackupSchema } from "../api/admin/backups.ts";
-import { OnairError } from "../client/errors.ts";
+import { OnairError } from "../client/http.ts";
 import type { DestinationSettings } from "../operations/backups/destination.ts";
 import { type Content, syncDirectory, writePrivately } from "../operations/backups/files.ts";
 import { command, type Given, type Reading, switches } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
-import { poll } from "./calls/polling.ts";
+import { poll } from "./calls/http.ts";
 import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
 import { keptPage, printBackups, readNamedSource, sourceHelp, sourceOptions } from "./kept-backups.ts";

@@ -43,6 +43,9 @@ export interface Command {
   run(args: readonly string[], env: Environment): Promise<number>;
 }
 
+/** All commands by name, each loaded on demand. */
+export type Commands = Readonly<Record<string, () => Promise<Command>>>;
+
 /** An invalid command line; the message states the problem. */
 export class UsageError extends Error {
   override name = "UsageError";
@@ -69,7 +72,7 @@ export async function runCommand(
       return wrongUsage;
     }
     if (error instanceof Error && error.name === "OutputClosed") return outputClosed;
-    const { describeError } = await import("./calls/refusal.ts");
+    const { describeError } = await import("./calls/http.ts");
     const reason = describeError(error);
     const { ownerInForce } = await import("../store/sqlite/owner.ts");
     const owner = /EACCES|EPERM|denied|may not be/.test(reason) ? ownerInForce() : null;

@@ -1,8 +1,7 @@
 import type { Environment } from "../server/settings/read-config.ts";
 import { command } from "./arguments.ts";
 import { Profiles } from "./calls/profiles.ts";
-import type { Candidates, Command, Words } from "./command.ts";
-import { commands } from "./commands.ts";
+import type { Candidates, Command, Commands, Words } from "./command.ts";
 import bash from "./completion/onair.bash" with { type: "text" };
 import fish from "./completion/onair.fish" with { type: "text" };
 import zsh from "./completion/onair.zsh" with { type: "text" };
@@ -19,26 +18,31 @@ interface Candidate {
  * Returns the completions of the last of these words, which follow `onair`; it may be a prefix or "". Empty when a file
  * or free text is expected.
  */
-export async function candidatesFor(words: readonly string[], env: Environment): Promise<Candidate[]> {
+export async function candidatesFor(
+  commands: Commands,
+  words: readonly string[],
+  env: Environment,
+): Promise<Candidate[]> {
   const prefix = words.at(-1) ?? "";
-  const found = await possibilities(words.slice(0, -1), prefix, env);
+  const found = await possibilities(commands, words.slice(0, -1), prefix, env);
   return found.filter(({ word }) => word.startsWith(prefix));
 }
 
 async function possibilities(
+  commands: Commands,
   before: readonly string[],
   prefix: string,
   env: Environment,
 ): Promise<Candidate[]> {
   const [name, ...rest] = before;
-  if (name === undefined) return namesOfCommands(true);
-  if (name === "help") return rest.length === 0 ? namesOfCommands(false) : [];
+  if (name === undefined) return namesOfCommands(commands, true);
+  if (name === "help") return rest.length === 0 ? namesOfCommands(commands, false) : [];
   const command = Object.hasOwn(commands, name) ? await commands[name]?.() : undefined;
   if (!command || rest.includes("--")) return [];
   return ofCommand(command, rest, prefix, env);
 }
 
-async function namesOfCommands(withHelp: boolean): Promise<Candidate[]> {
+async function namesOfCommands(commands: Commands, withHelp: boolean): Promise<Candidate[]> {
   const own = Object.entries(commands).map(async ([word, load]) => ({
     word,
     meaning: (await load()).summary,
@@ -135,12 +139,15 @@ const printing = command({
   },
 });
 
-export const completion: Command = {
-  ...printing,
-  async run(args: readonly string[], env: Environment) {
-    if (args[0] !== question || args[1] !== "--") return printing.run(args, env);
-    for (const { word, meaning } of await candidatesFor(args.slice(2), env))
-      await print(meaning === "" ? word : `${word}\t${meaning}`);
-    return 0;
-  },
-};
+/** Makes the command that completes these commands. */
+export function completionOf(commands: Commands): Command {
+  return {
+    ...printing,
+    async run(args: readonly string[], env: Environment) {
+      if (args[0] !== question || args[1] !== "--") return printing.run(args, env);
+      for (const { word, meaning } of await candidatesFor(commands, args.slice(2), env))
+        await print(meaning === "" ? word : `${word}\t${meaning}`);
+      return 0;
+    },
+  };
+}

@@ -4,7 +4,7 @@ import { type Environment, readSecret } from "../server/settings/read-config.ts"
 import { readDatabaseUrl, shownLocation } from "../store/database-url.ts";
 import { type DataLocation, shownDataLocation } from "../store/location.ts";
 import { command, switches, valued } from "./arguments.ts";
-import { requireDatabase } from "./calls/require-data.ts";
+import { requireDatabase } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
 import type { Output } from "./output/output.ts";
 import { counted, note, print, stopwatch, table } from "./output/print.ts";

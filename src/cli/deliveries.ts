@@ -1,25 +1,22 @@
-import { sleep } from "../client/patience.ts";
+import type { Static } from "@sinclair/typebox";
+import type { OperatorDeliverySchema, OperatorSentDeliverySchema } from "../api/public/deliveries.ts";
+import type { OperatorReplaySchema } from "../api/public/replays.ts";
+import type { Client } from "../client/create-client.ts";
+import { sleep } from "../client/http.ts";
 import { deliveryStatuses } from "../domain/deliveries.ts";
 import { isoTime } from "../domain/time.ts";
 import { escaped } from "../runtime/terminal.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { command, type Given, readSince, switches, valued } from "./arguments.ts";
-import { type Fields, withAdminApi } from "./calls/admin-api.ts";
-import {
-  allDeliveries,
-  type DeliveriesApi,
-  type Delivery,
-  ownDeliveries,
-  type ReplayAnswer,
-} from "./calls/deliveries-api.ts";
-import { askingAgain, poll } from "./calls/polling.ts";
+import { type AdminApi, type Fields, withAdminApi } from "./calls/admin-api.ts";
+import { askingAgain, poll } from "./calls/http.ts";
 import { Profiles } from "./calls/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./calls/public-api.ts";
 import { namesData, readTarget, type Target, targetOptions } from "./calls/target.ts";
 import { failed, ok, UsageError } from "./command.ts";
 import { eventNames } from "./event-names.ts";
 import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
-import type { Output } from "./output/output.ts";
+import type { ListPage, Output } from "./output/output.ts";
 import { counted, note, print, recordLines, type Screen, table, tableWriter } from "./output/print.ts";
 import { showProgress } from "./output/progress.ts";
 import { untilEnded } from "./signals.ts";
@@ -435,4 +432,62 @@ async function asked(api: DeliveriesApi, id: string | undefined, values: Values,
   if (id === undefined) return { range: { ...filtersOf(values), from, to, dry_run } };
   if (cancel) await api.cancelReplay(id);
   return { id };
+}
+
+type OperatorDelivery = Static<typeof OperatorDeliverySchema> &
+  Partial<Pick<Static<typeof OperatorSentDeliverySchema>, "request">>;
+
+/** Only operators see the application. */
+type WithoutApplication<T extends { app_id: string }> = Omit<T, "app_id"> & Partial<Pick<T, "app_id">>;
+
+/** A delivery of either API; a single delivery also has the last request. */
+export type Delivery = WithoutApplication<OperatorDelivery>;
+
+/** A replay of either API. */
+export type ReplayAnswer = WithoutApplication<Static<typeof OperatorReplaySchema>>;
+
+/** Deliveries and replays: those of an application by the public API, or of all by the admin API. */
+interface DeliveriesApi {
+  page(query: Fields): Promise<ListPage<Delivery>>;
+  show(id: string): Promise<Delivery>;
+  retry(id: string): Promise<Delivery>;
+  startReplay(range: Fields): Promise<ReplayAnswer>;
+  showReplay(id: string): Promise<ReplayAnswer>;
+  cancelReplay(id: string): Promise<void>;
+}
+
+/** The deliveries of all applications, by the admin API. */
+export function allDeliveries(api: AdminApi): DeliveriesApi {
+  const deliveries = "/admin/v1/deliveries";
+  const replays = "/admin/v1/replays";
+  const at = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`;
+  return {
+    page: (query) => api.get(deliveries, given(query)),
+    show: (id) => api.get(at(deliveries, id)),
+    retry: (id) => api.json({ method: "POST", path: `${at(deliveries, id)}/retry` }),
+    startReplay: (range) => api.json({ method: "POST", path: replays, json: range }),
+    showReplay: (id) => api.get(at(replays, id)),
+    cancelReplay: async (id) => void (await api.send({ method: "DELETE", path: at(replays, id) })),
+  };
+}
+
+/** Returns the fields that are not empty. */
+function given(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
+}
+
+/** The deliveries of the client's application or user, by the public API. */
+export function ownDeliveries(api: Client): DeliveriesApi {
+  const deliveries = "/public/v1/events/deliveries";
+  const replays = "/public/v1/events/replays";
+  const at = (id: string) => ({ params: { path: { id } } });
+  return {
+    // A boundary: the server checks the fields.
+    page: (query) => api.get(deliveries, { params: { query: given(query) as never } }),
+    show: async (id) => (await api.get(`${deliveries}/{id}`, at(id))).data,
+    retry: async (id) => (await api.post(`${deliveries}/{id}/retry`, at(id))).data,
+    startReplay: async (range) => (await api.post(replays, { body: range as never })).data,
+    showReplay: async (id) => (await api.get(`${replays}/{id}`, at(id))).data,
+    cancelReplay: async (id) => void (await api.delete(`${replays}/{id}`, at(id))),
+  };
 }

@@ -1,11 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { abandonedByNpm } from "../dev/abandoned.ts";
-import { banner } from "../dev/banner.ts";
 import { openCredentials } from "../dev/credentials.ts";
-import { faultPlan } from "../dev/faults/plan.ts";
-import { devLog } from "../dev/log.ts";
+import { faultPlan } from "../dev/faults.ts";
+import { banner, devLog } from "../dev/output.ts";
 import { type DevFacts, type DevPlatform, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { logLevels } from "../runtime/log.ts";
@@ -145,4 +143,38 @@ function machineReadable(data: string, facts: DevFacts) {
   const { public_url, admin_url, receiver_url, sign_in_url, secrets } = facts;
   const docs_url = `${public_url}/docs`;
   return { public_url, admin_url, docs_url, receiver_url, sign_in_url, data: resolve(data), ...secrets };
+}
+
+const lookEveryMs = 500;
+
+/**
+ * Resolves when the process that npm started, or npm itself, has ended. This is needed because npm and its shell end at
+ * a signal without forwarding it. Never resolves without npm.
+ */
+export function abandonedByNpm({ npm_command }: Environment): Promise<"abandoned"> {
+  const { promise, resolve } = Promise.withResolvers<"abandoned">();
+  if (npm_command === undefined) return promise;
+  const before = ancestors();
+  const timer = setInterval(() => {
+    if (ancestors() === before) return;
+    clearInterval(timer);
+    resolve("abandoned");
+  }, lookEveryMs);
+  timer.unref();
+  return promise;
+}
+
+/** Returns the parent process; if npm started that, as with `bun run`, also the grandparent, where `/proc` shows it. */
+function ancestors(): string {
+  const parent = process.ppid;
+  const parentFile = (name: string) => readFileSync(`/proc/${parent}/${name}`, "latin1");
+  try {
+    // Without this variable the parent is npm itself. Its parent is a shell, which may end earlier.
+    if (!/(^|\0)npm_command=/.test(parentFile("environ"))) return String(parent);
+    // After the name, which may contain spaces, come the state and the parent.
+    const [, grandparent] = parentFile("stat").split(") ").at(-1)?.split(" ") ?? [];
+    return `${parent} ${grandparent}`;
+  } catch {
+    return String(parent);
+  }
 }

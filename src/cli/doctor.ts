@@ -1,5 +1,5 @@
 import type { Finding } from "../domain/findings.ts";
-import { examine } from "../operations/doctor/examine.ts";
+import { examine } from "../operations/checks/checks.ts";
 import { logLevels } from "../runtime/log.ts";
 import { commit, version, versionWithCommit } from "../runtime/version.ts";
 import { checkConfig, type Environment } from "../server/settings/read-config.ts";

@@ -11,8 +11,7 @@ import { eventNames } from "./event-names.ts";
 import { sizeOf, streamOf } from "./input.ts";
 import type { Output } from "./output/output.ts";
 import { print, printReport, stopwatch, table } from "./output/print.ts";
-import { registeredTypes } from "./publish-sample.ts";
-import { trigger } from "./trigger.ts";
+import { registeredTypes, trigger } from "./trigger.ts";
 
 const help = `Usage: onair events publish <file> [options]
        onair events types [name] [--json]

@@ -5,11 +5,11 @@ import {
   awsVariables,
   type BackupDestination,
   type DestinationSettings,
-  openDestination,
   readDestination,
   shownDestination,
 } from "../operations/backups/destination.ts";
 import type { KeptBackup } from "../operations/backups/files.ts";
+import { openDestination } from "../operations/backups/open-destination.ts";
 import type { BackupSource } from "../operations/backups/restore.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { baseUrl } from "../server/settings/setting-values.ts";

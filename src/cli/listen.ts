@@ -1,16 +1,15 @@
 import type { KeyObject } from "node:crypto";
-import { followStream, type Streamed } from "../client/event-stream.ts";
 import type { NoticeEvent } from "../client/events.ts";
+import { followStream, type Streamed } from "../client/stream.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../delivery/signature.ts";
-import { verdictReasons } from "../dev/receiver.ts";
-import { summaryOf } from "../dev/summary.ts";
+import { summaryOf, verdictReasons } from "../dev/receiver.ts";
 import { endpointNotices } from "../domain/notices.ts";
 import { jsonObject } from "../domain/validation/json.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../runtime/terminal.ts";
 import { command, readForward, switches, valued } from "./arguments.ts";
 import { type Forwarded, forward, type ReceivedDelivery } from "./calls/forward.ts";
+import { describeError } from "./calls/http.ts";
 import { forPeople, publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
-import { describeError } from "./calls/refusal.ts";
 import { print } from "./output/print.ts";
 import { untilEnded } from "./signals.ts";
 

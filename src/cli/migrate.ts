@@ -1,15 +1,22 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, renameSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { backupsOfPostgres } from "../domain/backups.ts";
-import { backupBeforeUpgrade } from "../operations/backups/before-upgrade.ts";
+import { type Content, syncDirectory, writePrivately } from "../operations/backups/files.ts";
 import { openPostgres, schemaOf } from "../postgres/open.ts";
 import { version } from "../runtime/version.ts";
 import { readDatabaseUrl } from "../store/database-url.ts";
 import { type DatabaseSettings, shownDataLocation } from "../store/location.ts";
-import { type DirectoryLock, databaseIn, lockDirectory } from "../store/sqlite/directory.ts";
-import { look, type SchemaState, schemaState, upgradeDatabase } from "../store/sqlite/open.ts";
+import { checkDatabase } from "../store/sqlite/backup.ts";
+import { type DirectoryLock, databaseIn, lockDirectory, removeDatabase } from "../store/sqlite/directory.ts";
+import {
+  look,
+  type SchemaState,
+  schemaState,
+  settleDatabase,
+  upgradeDatabase,
+} from "../store/sqlite/open.ts";
 import { command, switches, valued } from "./arguments.ts";
-import { requireDatabase } from "./calls/require-data.ts";
-import { locationOfCommand } from "./calls/target.ts";
+import { locationOfCommand, requireDatabase } from "./calls/target.ts";
 import { checkOutputFile, type Output } from "./output/output.ts";
 import { counted, note, stopwatch, table } from "./output/print.ts";
 import { type Progress, showProgress } from "./output/progress.ts";
@@ -171,4 +178,26 @@ function reportText(
       ? `${location} needs an upgrade from ${range} for onair ${version}. Nothing was changed.`
       : `${location} was upgraded to the schema of onair ${version} (${range}) ${took}.`;
   return `${head}\n\n${table(["STATE", "MIGRATION"], rows)}`;
+}
+
+/**
+ * Copies the closed database of a directory into a file. It keeps the schema of the version that wrote it, so that
+ * "onair restore" of that version accepts it. Requires the directory's lock. The file appears complete or not at all.
+ * Throws a `StoreError` for a damaged database.
+ */
+async function backupBeforeUpgrade(
+  directory: string,
+  file: string,
+  wrote: (bytes: number) => void,
+): Promise<Content> {
+  const partial = `${file}.partial`;
+  try {
+    const content = await writePrivately(partial, Bun.file(settleDatabase(directory)).stream(), wrote);
+    checkDatabase(partial, { thorough: false });
+    renameSync(partial, file);
+    syncDirectory(dirname(file));
+    return content;
+  } finally {
+    removeDatabase(partial);
+  }
 }

@@ -8,9 +8,9 @@ import { createLog } from "../runtime/log.ts";
 import type { Config } from "../server/settings/config.ts";
 import { variablesOf } from "../server/settings/setting-names.ts";
 import { command, switches, valued } from "./arguments.ts";
+import { readSettings } from "./calls/target.ts";
 import { checkOutputFile, replaceFile } from "./output/output.ts";
 import { print, write } from "./output/print.ts";
-import { readSettings } from "./settings.ts";
 
 const help = `Usage: onair openapi [options]
 

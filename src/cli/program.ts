@@ -1,8 +1,37 @@
 import { versionWithCommit } from "../runtime/version.ts";
 import { didYouMean } from "../server/settings/command-line.ts";
 import type { Environment } from "../server/settings/read-config.ts";
-import { ok, runCommand, wrongUsage } from "./command.ts";
-import { commands } from "./commands.ts";
+import { type Commands, ok, runCommand, wrongUsage } from "./command.ts";
+
+/** Loads each command on demand, so that the server does not load the others at its start. */
+export const commands: Commands = {
+  serve: async () => (await import("./serve.ts")).serve,
+  dev: async () => (await import("./dev.ts")).dev,
+  import: async () => (await import("./import.ts")).importCommand,
+  export: async () => (await import("./export.ts")).exportCommand,
+  apps: async () => (await import("./apps.ts")).apps,
+  tokens: async () => (await import("./tokens.ts")).tokens,
+  "admin-key": async () => (await import("./admin-key.ts")).adminKey,
+  audit: async () => (await import("./audit.ts")).audit,
+  login: async () => (await import("./login.ts")).login,
+  logout: async () => (await import("./login.ts")).logout,
+  app: async () => (await import("./app.ts")).app,
+  subscriptions: async () => (await import("./subscriptions.ts")).subscriptions,
+  test: async () => (await import("./test.ts")).testCommand,
+  listen: async () => (await import("./listen.ts")).listen,
+  events: async () => (await import("./events.ts")).events,
+  trigger: async () => (await import("./trigger.ts")).trigger,
+  deliveries: async () => (await import("./deliveries.ts")).deliveries,
+  backup: async () => (await import("./backup.ts")).backup,
+  restore: async () => (await import("./restore.ts")).restore,
+  migrate: async () => (await import("./migrate.ts")).migrate,
+  doctor: async () => (await import("./doctor.ts")).doctor,
+  copy: async () => (await import("./copy.ts")).copy,
+  config: async () => (await import("./config.ts")).configCommand,
+  completion: async () => (await import("./completion.ts")).completionOf(commands),
+  openapi: async () => (await import("./openapi.ts")).openapi,
+  version: async () => (await import("./version.ts")).versionCommand,
+};
 
 async function overview(): Promise<string> {
   const lines = Object.entries(commands).map(async ([name, load]) => {

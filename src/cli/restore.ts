@@ -5,12 +5,12 @@ import { type BackupSource, fileSource, restoreBackup } from "../operations/back
 import { variablesOf } from "../server/settings/setting-names.ts";
 import type { DatabaseCounts } from "../store/sqlite/backup.ts";
 import { command, type Given, switches, valued } from "./arguments.ts";
+import { readSettings } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
 import { sizeOf } from "./input.ts";
 import { keptSource, readNamedSource, sourceHelp, sourceOptions } from "./kept-backups.ts";
 import { countOf, note, stopwatch } from "./output/print.ts";
 import { type Progress, showProgress } from "./output/progress.ts";
-import { readSettings } from "./settings.ts";
 
 const help = `Usage: onair restore <file> [options]
        onair restore [<id>] --from SOURCE [options]

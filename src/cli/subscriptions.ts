@@ -1,5 +1,5 @@
 import type { AnswerOf, Client } from "../client/create-client.ts";
-import { OnairError } from "../client/errors.ts";
+import { OnairError } from "../client/http.ts";
 import { didYouMean } from "../server/settings/command-line.ts";
 import { command, readNumber, switches, valued } from "./arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";

@@ -1,6 +1,6 @@
-import { chunksOf } from "../client/chunks.ts";
 import type { AnswerOf } from "../client/create-client.ts";
-import { serverSentEvents } from "../client/event-stream.ts";
+import { chunksOf } from "../client/http.ts";
+import { serverSentEvents } from "../client/stream.ts";
 import { escaped } from "../runtime/terminal.ts";
 import { command, readNumber, switches, valued } from "./arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";

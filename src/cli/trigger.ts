@@ -1,5 +1,13 @@
-import { isWebhookSecret } from "../delivery/signature.ts";
+import { diagnose } from "../delivery/diagnosis.ts";
+import { isWebhookSecret, newWebhookSecret, unsignedHeaders } from "../delivery/signature.ts";
 import { builtInEventTypes } from "../domain/events/built-in.ts";
+import type { RegisteredEventType } from "../domain/events/registered.ts";
+import { newId } from "../domain/ids.ts";
+import { isoTime, minute, second } from "../domain/time.ts";
+import type { User } from "../domain/users.ts";
+import { inexactMessage, inexactNumbers } from "../domain/validation/json.ts";
+import { escaped } from "../runtime/terminal.ts";
+import { didYouMean } from "../server/settings/command-line.ts";
 import {
   command,
   type Given,
@@ -10,17 +18,13 @@ import {
   switches,
   valued,
 } from "./arguments.ts";
-import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
-import { checkReceiver, sendSample } from "./check-receiver.ts";
+import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
+import { type Forwarded, forward } from "./calls/forward.ts";
+import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
 import { eventNames } from "./event-names.ts";
-import {
-  newestOf,
-  publishSample,
-  readAssignment,
-  type SampleRequest,
-  withAssignments,
-} from "./publish-sample.ts";
+import type { Output } from "./output/output.ts";
+import { countOf, note, print, type Screen, table } from "./output/print.ts";
 
 const help = `Usage: onair trigger <type> --forward URL --secret SECRET [--once] [options]
        onair trigger <type> [--broadcaster USER] [options]
@@ -67,7 +71,7 @@ export const trigger = command({
   candidates: eventNames,
   async run({ words: [name = ""], values, env, out, mistakes, check }) {
     const sample = readSample(name, values, mistakes);
-    if (values.forward !== undefined) return forward(sample, values, { env, out, mistakes });
+    if (values.forward !== undefined) return checkLocally(sample, values, { env, out, mistakes });
     if (values.secret !== undefined || values.once) mistakes.push("--secret and --once need --forward");
     const target = readTarget(values, env, mistakes);
     check();
@@ -91,7 +95,7 @@ function readSample(name: string, values: Values, mistakes: string[]): SampleReq
 }
 
 /** Sends the sample to a local program, by default with all checks. Returns the exit code. */
-async function forward(
+async function checkLocally(
   { name, version, broadcaster, assignments }: SampleRequest,
   { forward = "", secret: given, once = false, url, data, database }: Values,
   { env, out, mistakes }: Reading,
@@ -113,3 +117,371 @@ async function forward(
 }
 
 const inChannel = (id: number) => ({ path: ["broadcaster", "user_id"], value: id });
+
+/** One `--set path=value`. */
+interface Assignment {
+  /** Field names and list indexes. */
+  readonly path: readonly (string | number)[];
+  readonly value: unknown;
+}
+
+const pathForm = /^[^.[\]=]+(\.[^.[\]=]+|\[(0|[1-9][0-9]{0,5})\])*$/;
+
+/**
+ * Parses `path=value`, as in `sender.username=maya` and `giftees[0].user_id=7`. A value that is valid JSON is parsed,
+ * any other is a string; quote a string that looks like JSON: `content="5"`. Throws a `UsageError`, also for a number
+ * that would be rounded.
+ */
+export function readAssignment(text: string): Assignment {
+  const equals = text.indexOf("=");
+  const path = equals === -1 ? text : text.slice(0, equals);
+  if (equals === -1 || !pathForm.test(path)) {
+    throw new UsageError(
+      `--set ${path} must be a path and a value, like sender.username=maya or giftees[0].user_id=7`,
+    );
+  }
+  const parts = [...path.matchAll(/\[([0-9]+)\]|([^.[\]]+)/g)];
+  return {
+    path: parts.map(([, index, name = ""]) => (index === undefined ? name : Number(index))),
+    value: readValue(path, text.slice(equals + 1)),
+  };
+}
+
+function readValue(path: string, text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  if (inexactNumbers(text).size > 0) throw new UsageError(`--set ${path} ${inexactMessage}`);
+  return value;
+}
+
+/**
+ * Returns a copy of `sample` with the values at their paths. The last part of a path may be a new field or the index
+ * after the last item; everything before it must exist. Throws a `UsageError`.
+ */
+export function withAssignments(sample: unknown, assignments: readonly Assignment[]): unknown {
+  const copy: unknown = structuredClone(sample);
+  for (const { path, value } of assignments) assign(copy, path, value);
+  return copy;
+}
+
+function assign(root: unknown, path: readonly (string | number)[], value: unknown): void {
+  let target = root;
+  for (const [i, part] of path.entries()) {
+    const isLast = i === path.length - 1;
+    if (!canSet(target, part, isLast)) {
+      const shown = shownPath(path.slice(0, i + 1));
+      const why =
+        typeof part === "number"
+          ? "it is not a list, or the list is shorter"
+          : "the sample has no such field";
+      throw new UsageError(`--set ${shownPath(path)}: there is no ${shown}, ${why}`);
+    }
+    // `defineProperty`, so that a name such as `__proto__` calls no setter.
+    if (isLast) {
+      const property = { value, writable: true, enumerable: true, configurable: true };
+      Object.defineProperty(target, part, property);
+    } else target = (target as Record<string | number, unknown>)[part];
+  }
+}
+
+function canSet(target: unknown, part: string | number, isLast: boolean): target is object {
+  if (Array.isArray(target)) {
+    return typeof part === "number" && part < target.length + (isLast ? 1 : 0);
+  }
+  if (typeof target !== "object" || target === null || typeof part === "number") return false;
+  return isLast || Object.hasOwn(target, part);
+}
+
+function shownPath(path: readonly (string | number)[]): string {
+  return path
+    .map((part, i) => (typeof part === "number" ? `[${part}]` : `${i > 0 ? "." : ""}${part}`))
+    .join("");
+}
+
+/** An event to make from the example of its type. */
+interface SampleRequest {
+  readonly name: string;
+  /** By default the newest version. */
+  readonly version: number | undefined;
+  /** The broadcaster's username or user id; any user by default. */
+  readonly broadcaster: string | undefined;
+  readonly assignments: readonly Assignment[];
+}
+
+type Broadcaster = Pick<User, "id" | "username" | "is_verified" | "profile_picture">;
+
+/** Publishes the example of an event type like the platform. */
+async function publishSample(target: Target, sample: SampleRequest, out: Output): Promise<void> {
+  const { name, assignments } = sample;
+  await withAdminApi(target, async (api) => {
+    const type = await findType(api, sample);
+    const broadcaster = await findBroadcaster(api, sample.broadcaster ?? assignedBroadcaster(assignments));
+    const event = {
+      name,
+      version: type.version,
+      broadcaster_user_id: broadcaster.id,
+      data: withAssignments(inChannelOf(broadcaster, type.example), assignments),
+    };
+    const asked = { method: "POST", path: "/admin/v1/events", json: event } as const;
+    const published = await api.json<{ id: string; deliveries: number }>(asked);
+    const { id, deliveries } = published;
+    const whose = `${broadcaster.username} (${broadcaster.id})`;
+    await out.answer(
+      { ...published, ...event },
+      `${name} of ${whose} is published as ${id}, for ${countOf(deliveries, "subscription")}`,
+    );
+    if (deliveries === 0 && !out.json)
+      await print(
+        "No application has subscribed to this event of this broadcaster; name another with --broadcaster",
+      );
+  });
+}
+
+interface SampleType {
+  readonly name: string;
+  readonly version: number;
+  readonly example: unknown;
+}
+
+async function findType(api: AdminApi, sample: SampleRequest): Promise<SampleType> {
+  const isBuiltIn = eventNames.includes(sample.name);
+  return newestOf(isBuiltIn ? builtInEventTypes : await registeredTypes(api), sample);
+}
+
+/** Returns the requested version of an event type, by default the newest. Throws a `UsageError` when there is none. */
+function newestOf(
+  types: readonly SampleType[],
+  { name, version }: Pick<SampleRequest, "name" | "version">,
+): SampleType {
+  const versions = types.filter((type) => type.name === name);
+  const found = versions.filter((type) => version === undefined || type.version === version);
+  const newest = found.sort((a, b) => b.version - a.version)[0];
+  if (newest) return newest;
+  const what = versions.length > 0 ? `version ${version} of ${name}` : `event type ${name}`;
+  const meant = versions.length > 0 ? "" : didYouMean(name, eventNames);
+  throw new UsageError(`There is no ${what}.${meant} "onair events types" lists all.`);
+}
+
+/** Fetches the event types that the platform registered. */
+export async function registeredTypes(api: AdminApi): Promise<RegisteredEventType[]> {
+  const path = "/admin/v1/event-types";
+  return (await api.get<{ data: RegisteredEventType[] }>(path)).data;
+}
+
+function assignedBroadcaster(assignments: readonly Assignment[]): string | undefined {
+  const id = assignments.findLast(({ path }) => path.join(".") === "broadcaster.user_id")?.value;
+  return typeof id === "number" && Number.isSafeInteger(id) && id > 0 ? String(id) : undefined;
+}
+
+/** Finds the user with this username or id, by default the first user of the platform. */
+async function findBroadcaster(api: AdminApi, user: string | undefined): Promise<Broadcaster> {
+  if (user !== undefined) {
+    const id = /^[0-9]{1,16}$/.test(user) ? user : await idOf(api, user);
+    return (await api.get<{ user: Broadcaster }>(`/admin/v1/users/${id}`)).user;
+  }
+  const answer = await api.send({ method: "GET", path: "/admin/v1/users/batch" });
+  const line = await firstLine(answer);
+  if (line === "") throw new Error('The platform has no users yet: import some with "onair import users"');
+  return JSON.parse(line) as Broadcaster;
+}
+
+/** Finds the id of the user with this username. Throws a `UsageError` when there is none. */
+async function idOf(api: AdminApi, username: string): Promise<number> {
+  const query = { query: username, limit: 1 };
+  const { data } = await api.get<{ data: Broadcaster[] }>("/admin/v1/users/search", query);
+  const found = data.find((user) => user.username.toLowerCase() === username.toLowerCase());
+  if (found) return found.id;
+  throw new UsageError(
+    `--broadcaster must be a username or a user id, and there is no user "${username}".${didYouMean(
+      username,
+      data.map((user) => user.username),
+    )}`,
+  );
+}
+
+/** Returns the first line of an answer, without reading the rest. */
+async function firstLine({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.includes("\n")) break;
+  }
+  return text.split("\n", 1)[0] ?? "";
+}
+
+/** Returns the example with this user as its broadcaster. */
+function inChannelOf({ id, username, is_verified, profile_picture }: Broadcaster, example: unknown): unknown {
+  const { broadcaster, ...rest } = example as { broadcaster?: unknown };
+  if (typeof broadcaster !== "object" || broadcaster === null || !("user_id" in broadcaster)) return example;
+  const channel_slug = username.toLowerCase();
+  const person = { user_id: id, username, is_verified, profile_picture: profile_picture ?? "", channel_slug };
+  const known = Object.entries(person).filter(([field]) => field in broadcaster);
+  return { broadcaster: { ...broadcaster, ...Object.fromEntries(known) }, ...rest };
+}
+
+/** An event to send to a receiver. */
+interface SampleEvent {
+  readonly name: string;
+  readonly version: number;
+  readonly data: unknown;
+}
+
+interface ReceiverOptions {
+  readonly url: string;
+  readonly secret: string;
+  readonly out: Output;
+}
+
+/** The result of one request of the check. */
+interface Checked {
+  readonly check: "right_signature" | "wrong_signature" | "old_timestamp" | "same_id_again" | "slow_answer";
+  readonly ok: boolean;
+  /** null without an answer. */
+  readonly status: number | null;
+  readonly duration_ms: number;
+  /** The beginning of the answer, or the reason for a missing answer. */
+  readonly answer: string;
+  readonly should: string;
+}
+
+const oldMs = 10 * minute;
+/** The time limit of a webhook. */
+const limitMs = 15 * second;
+
+const isAccepted = ({ status }: Pick<Forwarded, "status">) =>
+  status !== null && status >= 200 && status < 300;
+/** A 5xx answer is a failure of the receiver, not a refusal. */
+const isRefused = ({ status }: Forwarded) => status !== null && status >= 400 && status < 500;
+
+/** Sends one signed sample and prints the answer. Returns whether it was accepted. */
+export async function sendSample(sample: SampleEvent, options: ReceiverOptions): Promise<boolean> {
+  const answer = await sender(sample, options)({});
+  const { status, durationMs, answer: text } = answer;
+  await options.out.answer(
+    { status, duration_ms: durationMs, answer: text },
+    `${answered(answer)}${text === "" || status === null ? "" : `: ${escaped(text)}`}`,
+  );
+  const problem = problemOf(answer, options.url);
+  if (problem !== null) note(problem);
+  return isAccepted(answer);
+}
+
+/**
+ * Sends a signed sample to a receiver, then requests that it must refuse and one that it must recognise as a
+ * repetition. Prints its answers. Returns whether all are correct. Stops after the first request if that is not
+ * accepted.
+ */
+async function checkReceiver(sample: SampleEvent, options: ReceiverOptions): Promise<boolean> {
+  const send = sender(sample, options);
+  const id = newId();
+  const first = await send({ id });
+  const answers = [first];
+  const results = [resultOf("right_signature", first, isAccepted(first), "be accepted, with 2xx")];
+  if (isAccepted(first)) {
+    const forged = await send({ secret: newWebhookSecret() });
+    const old = await send({ ageMs: oldMs });
+    const again = await send({ id, attempt: 2 });
+    answers.push(forged, old, again);
+    results.push(
+      resultOf("wrong_signature", forged, isRefused(forged), "be refused, with 401: its signature is wrong"),
+      resultOf("old_timestamp", old, isRefused(old), "be refused, with 401: it was signed ten minutes ago"),
+      resultOf("same_id_again", again, isAccepted(again), "be accepted, and do nothing a second time"),
+    );
+  }
+  const slowest = answers.reduce((a, b) => (b.durationMs > a.durationMs ? b : a));
+  const isInTime = answers.every(({ durationMs }) => durationMs < limitMs);
+  results.push(resultOf("slow_answer", slowest, isInTime, "come within 15 seconds, better at once"));
+  const ok = results.every((one) => one.ok);
+  const { name: type, version } = sample;
+  const { url, out } = options;
+  await out.answer(
+    { type, version, url, ok, checks: results },
+    `${type} to ${url}\n\n${tableOf(results, out.screen)}`,
+  );
+  if (!out.json) note(`\n${conclusion(first, slowest, results, url)}`);
+  return ok;
+}
+
+/** The difference between a request of the check and a genuine one sent now. */
+interface Difference {
+  readonly id?: string;
+  readonly attempt?: number;
+  readonly secret?: string;
+  readonly ageMs?: number;
+}
+
+function sender({ name, version, data }: SampleEvent, { url, secret: right }: ReceiverOptions) {
+  const { signal } = new AbortController();
+  const event = { id: newId(), name, version };
+  const subscription_id = newId();
+  const body = JSON.stringify({ type: name, version, timestamp: isoTime(Date.now()), data });
+  let sequence = 0;
+  return ({ id = newId(), attempt = 1, secret = right, ageMs = 0 }: Difference): Promise<Forwarded> => {
+    if (attempt === 1) sequence++;
+    const delivery = { id, event, subscription_id, sequence, attempt };
+    const headers = { ...unsignedHeaders(delivery, Date.now() - ageMs), "onair-test": "true" };
+    return forward({ headers, body }, { url, secret, signal });
+  };
+}
+
+const resultOf = (
+  check: Checked["check"],
+  { status, durationMs, answer }: Forwarded,
+  ok: boolean,
+  should: string,
+): Checked => ({ check, ok, status, duration_ms: durationMs, answer, should: `It should ${should}.` });
+
+const answered = ({ status, durationMs, answer }: Pick<Forwarded, "status" | "durationMs" | "answer">) =>
+  status === null ? answer : `${status} in ${durationMs} ms`;
+
+const titles: Readonly<Record<Checked["check"], string>> = {
+  right_signature: "right signature",
+  wrong_signature: "wrong signature",
+  old_timestamp: "old timestamp",
+  same_id_again: "same id again",
+  slow_answer: "slowest answer",
+};
+
+function tableOf(results: readonly Checked[], on: Screen): string {
+  const rows = results.map(({ check, ok, status, duration_ms: durationMs, answer, should }) => {
+    const what = check === "slow_answer" ? `${durationMs} ms` : answered({ status, durationMs, answer });
+    return [ok ? "ok" : "failed", titles[check], what, should];
+  });
+  // Not cut to the terminal, so that the advice stays complete.
+  return table(["STATE", "SENT", "ANSWER", "EXPECTED"], rows, { ...on, columns: null });
+}
+
+function conclusion(first: Forwarded, slowest: Forwarded, results: readonly Checked[], url: string): string {
+  if (!isAccepted(first)) return problemOf(first, url) ?? "The receiver does not accept a genuine webhook.";
+  const failed = results.filter(({ ok }) => !ok);
+  const notRefused = failed.filter(({ check }) => check === "wrong_signature" || check === "old_timestamp");
+  if (notRefused.some(isAccepted))
+    return "The receiver accepts forged or old requests. Verify the signature and the timestamp of every request, over the body as it arrived: a Standard Webhooks library does both.";
+  if (notRefused.length > 0) return "The receiver fails at forged or old requests. Answer them with 401.";
+  if (failed.some(({ check }) => check === "same_id_again"))
+    return "The receiver does not accept the same id again. Answer 2xx and do nothing: a refused delivery is sent again and again.";
+  const lateness = isAccepted(slowest) ? problemOf(slowest, url) : null;
+  if (lateness !== null) return lateness;
+  if (failed.length > 0) return "The receiver does not behave as it should.";
+  return "The receiver behaves as it should. Check in its own log that it did nothing for the same id the second time.";
+}
+
+/** Returns what the receiver did wrong with a genuine delivery; null for nothing. */
+function problemOf({ status, durationMs, answer }: Forwarded, url: string): string | null {
+  if (status === null) return durationMs >= limitMs ? "Answer first, and do the work afterwards." : null;
+  const outcome = status >= 200 && status < 300 ? "ok" : "status";
+  return diagnose({
+    class: outcome,
+    status,
+    durationMs,
+    responseBody: answer,
+    timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null },
+    url,
+    location: null,
+  });
+}

@@ -1,7 +1,6 @@
 import createFetchClient, { type FetchResponse, type MaybeOptionalInit } from "openapi-fetch";
 import type { components, paths } from "./api.d.ts";
-import { errorOf } from "./errors.ts";
-import { copyOf, type Patience, patient } from "./patience.ts";
+import { copyOf, errorOf, type Patience, patient } from "./http.ts";
 import { type Credentials, tokenSource } from "./tokens.ts";
 
 /** The platform, the credentials for it, and how long to wait. */

@@ -1,6 +1,6 @@
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
-import { chunksOf } from "./chunks.ts";
 import { type AnyEvent, eventOf, isSample, type PlatformEvent, type ReceivedEvent } from "./events.ts";
+import { chunksOf } from "./http.ts";
 
 /** The secret that verifies deliveries, and the handlers of their events. */
 export interface ReceiverOptions<Event> {

@@ -1,5 +1,4 @@
 import type { Client } from "./create-client.ts";
-import { type FollowOptions, followStream } from "./event-stream.ts";
 import {
   type AnyEvent,
   type DeliveryInfo,
@@ -8,6 +7,7 @@ import {
   type PlatformEvent,
   type ReceivedEvent,
 } from "./events.ts";
+import { chunksOf, errorOf, OnairError, sleep } from "./http.ts";
 
 /**
  * Events published in this time are no longer kept. `GET /public/v1/events/deliveries` may still list their deliveries.
@@ -44,4 +44,182 @@ export async function* stream<Own extends AnyEvent = never>(
       yield { ...eventOf<PlatformEvent | Own>(body, (name) => headers[name]), position };
     }
   }
+}
+
+/** A server-sent event. */
+interface ServerSentEvent {
+  /** `message` by default. */
+  readonly type: string;
+  /** null for a frame without data: it is not an event, but may carry an id. */
+  readonly data: string | null;
+  /** The last id of the stream so far; "" before the first. */
+  readonly lastId: string;
+  /** The time to wait before connecting again; null when unspecified. */
+  readonly retryMs: number | null;
+}
+
+/** The longest accepted frame, in characters. */
+const longestFrame = 8 * 1024 * 1024;
+
+/**
+ * Parses server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6), including
+ * frames without data. Throws when a frame exceeds 8 Mi characters.
+ */
+export async function* serverSentEvents(stream: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
+  let lastId = "";
+  for await (const lines of frames(stream)) {
+    let type = "";
+    let retryMs: number | null = null;
+    const data: string[] = [];
+    for (const line of lines) {
+      const colon = line.indexOf(":");
+      const field = colon === -1 ? line : line.slice(0, colon);
+      const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
+      if (field === "data") data.push(value);
+      else if (field === "event") type = value;
+      else if (field === "id" && !value.includes("\0")) lastId = value;
+      else if (field === "retry" && /^[0-9]{1,9}$/.test(value)) retryMs = Number(value);
+    }
+    yield { type: type || "message", data: data.length > 0 ? data.join("\n") : null, lastId, retryMs };
+  }
+}
+
+/** Yields the lines of each frame. Drops a last frame without a blank line. Reads each chunk once. */
+async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
+  const decoder = new TextDecoder(); // removes a byte order mark
+  // The beginning of a line, and a CR that may be the first half of a CRLF.
+  let begun = "";
+  let lastCr = "";
+  let lines: string[] = [];
+  let length = 0;
+  for await (const bytes of stream) {
+    const text = lastCr + decoder.decode(bytes, { stream: true });
+    lastCr = text.endsWith("\r") ? "\r" : "";
+    const parts = text.slice(0, text.length - lastCr.length).split(/\r\n|\n|\r/);
+    const rest = parts.pop() ?? "";
+    for (const part of parts) {
+      const line = begun + part;
+      begun = "";
+      length += line.length;
+      if (line !== "") lines.push(line);
+      else if (lines.length > 0) {
+        yield lines;
+        lines = [];
+        length = 0;
+      }
+    }
+    begun += rest;
+    if (length + begun.length > longestFrame) throw new Error("The stream sent a frame that is too long");
+  }
+}
+
+/** An event of an application's event stream, as sent by the server. */
+export interface Streamed {
+  readonly type: string;
+  /** The position to continue from. */
+  readonly id: string;
+  readonly data: string;
+}
+
+/** The start and end of a stream, and callbacks for its connections. */
+interface FollowOptions {
+  /** The id after which the stream starts; by default it starts now. */
+  readonly from?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Called at each connection. */
+  connected?(): void;
+  /** Called when the connection breaks, with the time until the next attempt. */
+  interrupted?(reason: unknown, retryMs: number): void;
+}
+
+/** Opens the stream; `fetch` of a client does this. */
+interface Source {
+  fetch(path: string, init: RequestInit): Promise<Response>;
+}
+
+/** The server sends a heartbeat every 15 seconds; after three missing ones the connection counts as dead. */
+const longestSilenceMs = 45_000;
+const firstWaitMs = 1_000;
+const longestWaitMs = 30_000;
+
+/**
+ * Follows the event stream of an application until the signal. Reconnects after an interruption and continues at its
+ * position. Throws an `OnairError` when the server refuses permanently.
+ */
+export async function* followStream(
+  source: Source,
+  { from = "", signal = new AbortController().signal, connected, interrupted }: FollowOptions,
+): AsyncGenerator<Streamed, void> {
+  const place: Place = { lastId: from, since: null };
+  let retryMs = firstWaitMs;
+  for (let failures = 0; !signal.aborted; ) {
+    let reason: unknown = new Error("The stream ended");
+    try {
+      const open = (signal: AbortSignal) => connect(source, place, signal);
+      for await (const event of liveEvents(open, signal, connected)) {
+        failures = 0;
+        place.lastId = event.lastId || place.lastId;
+        retryMs = event.retryMs ?? retryMs;
+        if (event.data !== null) yield { type: event.type, id: place.lastId, data: event.data };
+      }
+    } catch (error) {
+      if (error instanceof OnairError && error.status !== 429 && error.status < 500) throw error;
+      reason = error;
+    }
+    if (signal.aborted) return;
+    const asked = reason instanceof OnairError ? reason.details.retryAfterMs : null;
+    const waitMs = asked ?? Math.min(retryMs * 2 ** failures, longestWaitMs);
+    failures++;
+    interrupted?.(reason, waitMs);
+    await sleep(waitMs, signal);
+  }
+}
+
+/** The position of a reader. */
+interface Place {
+  /** "" before the first event. */
+  lastId: string;
+  /** The time of the first connection, by the server's clock: events from then on must not be missed. */
+  since: number | null;
+}
+
+/** Yields the events of a stream that `open` requests. Throws when the connection is dead. */
+export async function* liveEvents(
+  open: (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>,
+  signal: AbortSignal,
+  connected?: () => void,
+): AsyncGenerator<ServerSentEvent, void> {
+  const silence = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const restartTimer = () => {
+    clearTimeout(timer);
+    timer = setTimeout(
+      () => silence.abort(new Error("The server sent nothing for 45 seconds")),
+      longestSilenceMs,
+    );
+  };
+  restartTimer();
+  try {
+    const body = await open(AbortSignal.any([signal, silence.signal]));
+    connected?.();
+    yield* serverSentEvents(chunksOf(body, restartTimer));
+  } finally {
+    clearTimeout(timer);
+    silence.abort();
+  }
+}
+
+async function connect(
+  source: Source,
+  place: Place,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const { lastId, since } = place;
+  const after = lastId === "" && since !== null ? `?after=${new Date(since).toISOString()}` : "";
+  const headers = { accept: "text/event-stream", ...(lastId && { "last-event-id": lastId }) };
+  const response = await source.fetch(`/public/v1/events/stream${after}`, { headers, signal });
+  const type = response.headers.get("content-type") ?? "";
+  if (!response.ok || !response.body || !type.startsWith("text/event-stream")) throw await errorOf(response);
+  place.since ??= Date.parse(response.headers.get("date") ?? "") || null;
+  return response.body;
 }

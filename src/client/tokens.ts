@@ -1,4 +1,4 @@
-import { errorOf } from "./errors.ts";
+import { errorOf } from "./http.ts";
 
 /** Tokens, which a program can save and use again later. */
 export interface Session {

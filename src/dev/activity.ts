@@ -6,8 +6,7 @@ import { repeating, type Service } from "../runtime/services.ts";
 import type { App } from "../server/start.ts";
 import { between, type Random } from "./chance.ts";
 import { type GeneratedEvent, generateEvent, nextEvent, type Scene } from "./generated-events.ts";
-import { nextToChange, nextViewers } from "./livestreams.ts";
-import type { SampleData } from "./sample-data.ts";
+import { nextToChange, nextViewers, type SampleData } from "./sample-data.ts";
 import type { SamplePerson } from "./sample-languages.ts";
 
 interface ActivityOptions {

@@ -16,7 +16,7 @@ import type { EventType } from "../domain/events/event-type.ts";
 import type { Livestream, LivestreamInput } from "../domain/livestreams.ts";
 import { day, isoTime, minute } from "../domain/time.ts";
 import { between, pick, type Random, weighted } from "./chance.ts";
-import { newLivestream } from "./livestreams.ts";
+import { newLivestream } from "./sample-data.ts";
 import type { SamplePerson } from "./sample-languages.ts";
 
 /** The context of a generated event: the channel of a broadcaster at one moment. */

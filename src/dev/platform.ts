@@ -11,12 +11,10 @@ import type { WelcomeFacts } from "../web/session.ts";
 import { activity } from "./activity.ts";
 import type { Random } from "./chance.ts";
 import { type DevCredentials, saveCredentials } from "./credentials.ts";
-import { startBadDay } from "./faults/bad-day.ts";
-import type { FaultPlan } from "./faults/plan.ts";
-import { keepOwnerLogin, withOwnerLogin } from "./owner-login.ts";
+import { type FaultPlan, startBadDay } from "./faults.ts";
 import { isReceiverUrl, startReceiver } from "./receiver.ts";
 import { type SampleData, sampleData } from "./sample-data.ts";
-import { isSampleRedirectUri, type SignIn, startSignIn } from "./sign-in.ts";
+import { isSampleRedirectUri, keepOwnerLogin, type SignIn, startSignIn, withOwnerLogin } from "./sign-in.ts";
 
 interface DevPlatformOptions {
   readonly config: Config;

@@ -1,16 +1,81 @@
 import { randomBytes } from "node:crypto";
-import { font, fontHeaders, fontPath } from "../api/pages/files.ts";
-import { codeChallenge } from "../domain/tokens.ts";
-import { html, loginPage, loginPath } from "./login-page.ts";
+import { urlOf } from "../api/http/server.ts";
+import { font, fontHeaders, fontPath, htmlHeaders, htmlPage } from "../api/pages/files.ts";
+import { newWebhookSecret } from "../delivery/signature.ts";
+import type { Store } from "../domain/store.ts";
+import { isoTime } from "../domain/time.ts";
+import { codeChallenge, type Scope } from "../domain/tokens.ts";
+import type { Config } from "../server/settings/config.ts";
 import { firstFree, withAlternatives } from "./ports.ts";
 import type { SamplePerson } from "./sample-languages.ts";
 
 /*
- * A sample third-party application: it redirects the browser to sign in and exchanges the returned code.
+ * The sign-ins of `onair dev`: a sample application with which a user signs in, the login page of the platform, and the
+ * application with which owners sign in to the portal.
  */
 
 const startPath = "/";
 const callbackPath = "/callback";
+const loginPath = "/login";
+
+/** The pages of `onair dev` for a browser: the platform's login page, and a sample application. */
+export interface SignIn {
+  readonly loginUrl: string;
+  /** The URL to start at. */
+  readonly startUrl: string;
+  readonly redirectUri: string;
+  stop(): Promise<void>;
+}
+
+interface SignInOptions {
+  /** The URLs of the server, which starts later. */
+  readonly publicUrl: () => string;
+  readonly adminUrl: () => string;
+  readonly adminKey: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly people: readonly SamplePerson[];
+}
+
+const hostname = "127.0.0.1";
+const defaultPort = 8083;
+const maxBodyBytes = 16 * 1024;
+
+const redirectUriForm = /^http:\/\/127\.0\.0\.1:[0-9]+\/callback$/;
+
+/** Whether a redirect URI belongs to the sample application, whatever its port. */
+export function isSampleRedirectUri(uri: string): boolean {
+  return redirectUriForm.test(uri);
+}
+
+/** Serves both pages on one loopback port. */
+export function startSignIn(options: SignInOptions): SignIn {
+  let origin = "";
+  const platform = loginPage(options);
+  const application = sampleClient({ ...options, redirectUri: () => origin + callbackPath });
+  const server = Bun.serve({
+    hostname,
+    port: firstFree(hostname, withAlternatives(defaultPort)),
+    reusePort: false,
+    development: false,
+    maxRequestBodySize: maxBodyBytes,
+    async fetch(request) {
+      const url = new URL(request.url);
+      if (url.pathname === fontPath) return new Response((await font()).body, { headers: fontHeaders });
+      if (url.pathname === loginPath) return platform(request);
+      const isKnown = url.pathname === startPath || url.pathname === callbackPath;
+      return isKnown && request.method === "GET" ? application(url) : new Response(null, { status: 404 });
+    },
+    error: () => new Response(null, { status: 500 }),
+  });
+  origin = `http://${hostname}:${server.port}`;
+  return {
+    loginUrl: origin + loginPath,
+    startUrl: origin + startPath,
+    redirectUri: origin + callbackPath,
+    stop: () => server.stop(true),
+  };
+}
 
 interface SampleClientOptions {
   readonly publicUrl: () => string;
@@ -21,7 +86,10 @@ interface SampleClientOptions {
 
 const maxStarted = 100;
 
-/** Answers `/` with a redirect to sign in, and `/callback` with the tokens and a sample request. */
+/**
+ * A sample third-party application. Answers `/` with a redirect to sign in, and `/callback` with the tokens, for which
+ * it has exchanged the code, and a sample request.
+ */
 function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }: SampleClientOptions) {
   /** Code verifiers of unfinished sign-ins, by state. */
   const started = new Map<string, string>();
@@ -89,61 +157,144 @@ function failed(reason: string): Response {
   return html(400, "Not signed in", `<h1>Not signed in</h1><p>${Bun.escapeHTML(reason)}</p>`);
 }
 
-/** The pages of `onair dev` for a browser: the platform's login page, and a sample application. */
-export interface SignIn {
-  readonly loginUrl: string;
-  /** The URL to start at. */
-  readonly startUrl: string;
-  readonly redirectUri: string;
-  stop(): Promise<void>;
-}
-
-interface SignInOptions {
-  /** The URLs of the server, which starts later. */
-  readonly publicUrl: () => string;
+interface LoginPageOptions {
   readonly adminUrl: () => string;
   readonly adminKey: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
+  /** The users to choose from. */
   readonly people: readonly SamplePerson[];
 }
 
-const hostname = "127.0.0.1";
-const defaultPort = 8083;
-const maxBodyBytes = 16 * 1024;
-
-const redirectUriForm = /^http:\/\/127\.0\.0\.1:[0-9]+\/callback$/;
-
-/** Whether a redirect URI belongs to the sample application, whatever its port. */
-export function isSampleRedirectUri(uri: string): boolean {
-  return redirectUriForm.test(uri);
+/** The answer of `GET /admin/v1/login-requests/{challenge}`. */
+interface LoginRequest {
+  readonly application: { readonly name: string };
+  readonly redirect_uri: string;
+  readonly scopes: readonly Scope[];
 }
 
-/** Serves both pages on one loopback port. */
-export function startSignIn(options: SignInOptions): SignIn {
-  let origin = "";
-  const platform = loginPage(options);
-  const application = sampleClient({ ...options, redirectUri: () => origin + callbackPath });
-  const server = Bun.serve({
-    hostname,
-    port: firstFree(hostname, withAlternatives(defaultPort)),
-    reusePort: false,
-    development: false,
-    maxRequestBodySize: maxBodyBytes,
-    async fetch(request) {
-      const url = new URL(request.url);
-      if (url.pathname === fontPath) return new Response((await font()).body, { headers: fontHeaders });
-      if (url.pathname === loginPath) return platform(request);
-      const isKnown = url.pathname === startPath || url.pathname === callbackPath;
-      return isKnown && request.method === "GET" ? application(url) : new Response(null, { status: 404 });
-    },
-    error: () => new Response(null, { status: 500 }),
-  });
-  origin = `http://${hostname}:${server.port}`;
-  return {
-    loginUrl: origin + loginPath,
-    startUrl: origin + startPath,
-    redirectUri: origin + callbackPath,
-    stop: () => server.stop(true),
+const meanings: Readonly<Record<Scope, string>> = {
+  "users:read": "look up and search users",
+  "events:subscribe": "receive events of your channel",
+};
+
+const shownPeople = 50;
+
+/**
+ * A minimal login and consent page of a platform. On Air redirects browsers here with a challenge. The page reads the
+ * login request from the admin API, sends the user's decision, and redirects the browser to the URL in the answer.
+ */
+export function loginPage({ adminUrl, adminKey, people }: LoginPageOptions) {
+  const callAdmin = (method: string, challenge: string, rest = "", body?: object) =>
+    fetch(`${adminUrl()}/admin/v1/login-requests/${encodeURIComponent(challenge)}${rest}`, {
+      method,
+      headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+
+  const show = async (challenge: string): Promise<Response> => {
+    const answer = await callAdmin("GET", challenge);
+    if (!answer.ok) return ended(answer.status);
+    return html(200, "Allow access?", consentForm((await answer.json()) as LoginRequest, challenge, people));
   };
+
+  const decide = async (form: URLSearchParams): Promise<Response> => {
+    const challenge = form.get("login_challenge") ?? "";
+    const answer =
+      form.get("decision") === "allow"
+        ? await callAdmin("PUT", challenge, "/accept", { user_id: Number(form.get("user_id")) })
+        : await callAdmin("PUT", challenge, "/reject", { error_description: "The user denied access" });
+    if (!answer.ok) return ended(answer.status);
+    const { redirect_to } = (await answer.json()) as { redirect_to: string };
+    return new Response(null, { status: 303, headers: { location: redirect_to, ...privately } });
+  };
+
+  return async (request: Request): Promise<Response> => {
+    if (request.method === "GET") {
+      return show(new URL(request.url).searchParams.get("login_challenge") ?? "");
+    }
+    if (request.method !== "POST")
+      return new Response(null, { status: 405, headers: { allow: "GET, POST" } });
+    return decide(new URLSearchParams(await request.text()));
+  };
+}
+
+function consentForm(
+  { application, redirect_uri, scopes }: LoginRequest,
+  challenge: string,
+  people: readonly SamplePerson[],
+): string {
+  const options = people.slice(0, shownPeople).map(({ user }) => {
+    return `<option value="${user.id}">${Bun.escapeHTML(user.display_name)} (${Bun.escapeHTML(user.username)})</option>`;
+  });
+  return `<h1>Allow ${Bun.escapeHTML(application.name)} to use your account?</h1>
+<p>It wants to:</p><ul>${scopes.map((scope) => `<li>${meanings[scope]} (<code>${scope}</code>)</li>`).join("")}</ul>
+<form method="post" action="${loginPath}">
+<input type="hidden" name="login_challenge" value="${Bun.escapeHTML(challenge)}">
+<p><label>You are <select name="user_id">${options.join("")}</select></label></p>
+<p><button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></p>
+</form><p>Then you are redirected to <code>${Bun.escapeHTML(redirect_uri)}</code></p>`;
+}
+
+/** The URLs of these pages carry challenges and codes. */
+const privately = { "referrer-policy": "no-referrer", "cache-control": "no-store" };
+
+/**
+ * Returns a page of the sample platform. Its policy has no `form-action`, which browsers would also apply to the
+ * redirect after the form.
+ */
+export function html(status: number, title: string, body: string): Response {
+  return new Response(htmlPage(title, body), { status, headers: { ...htmlHeaders, ...privately } });
+}
+
+function ended(status: number): Response {
+  const reason = status === 409 ? "It was already completed." : "It took too long, or was never started.";
+  return html(status, "This sign-in has ended", `<h1>This sign-in has ended</h1><p>${reason}</p>`);
+}
+
+/** Adds the setting by which owners of applications sign in to the portal, unless it is given. */
+export function withOwnerLogin(config: Config, applicationId: string): Config {
+  return config.portal && config.portalLogin === null ? { ...config, portalLogin: applicationId } : config;
+}
+
+/** Returns the redirect URI of the portal; null when the port is not known yet. */
+function redirectUri({ publicUrl, host, port, tlsCert }: Config, url: string | null): string | null {
+  const base = publicUrl ?? url ?? (port === 0 ? null : urlOf(host, port, tlsCert !== null));
+  return base === null ? null : `${base}/portal/signed-in`;
+}
+
+/**
+ * Creates the application that owners use to sign in, or updates its redirect URI to the address of the server. Returns
+ * whether it was created.
+ * @param url of the server; null before it listens
+ */
+export async function keepOwnerLogin(
+  store: Store,
+  config: Config,
+  applicationId: string,
+  { url, now }: { readonly url: string | null; readonly now: number },
+): Promise<boolean> {
+  if (config.portalLogin !== applicationId) return false;
+  const uri = redirectUri(config, url);
+  const redirect_uris = uri === null ? [] : [uri];
+  const known = await store.applications.find(applicationId);
+  if (known) {
+    if (uri !== null && !known.redirect_uris.includes(uri))
+      await store.applications.update(applicationId, { redirect_uris }, now);
+    return false;
+  }
+  await store.applications.create({
+    id: applicationId,
+    name: "Developer portal",
+    client_type: "public",
+    delivery: "webhook",
+    webhook_url: null,
+    webhook_secret: newWebhookSecret(),
+    scopes: ["users:read"],
+    redirect_uris,
+    rate_limit: null,
+    subscription_limit: null,
+    created_at: isoTime(now),
+    updated_at: isoTime(now),
+    client_secret_hash: null,
+  });
+  return true;
 }

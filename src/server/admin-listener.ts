@@ -5,7 +5,7 @@ import { findingsWatch } from "../api/admin/server.ts";
 import { adminApp } from "../api/admin.ts";
 import { Traffic } from "../api/http/context.ts";
 import type { BackupKeeper } from "../operations/backups/open-backups.ts";
-import { hourlyKinds, logBytesOf, sizesOf } from "../operations/disk-sizes.ts";
+import { hourlyKinds, logBytesOf, sizesOf } from "../operations/storage.ts";
 import { platformData } from "../platform/platform-data.ts";
 import { createPublisher } from "../platform/publisher.ts";
 import { trustedProxies } from "../runtime/client-address.ts";
@@ -104,7 +104,7 @@ function factsOf(core: Core, { store, limiter }: Memory, { streams }: RunningPub
     storage: () => ("directory" in location ? sizesOf(location.directory) : null),
     kindSizes: hourlyKinds(async () => {
       if ("database" in location) return store.statistics.kindSizes();
-      const { measuredSizes } = await import("../operations/doctor/database.ts");
+      const { measuredSizes } = await import("../operations/checks/database.ts");
       return measuredSizes(databaseCheckProgram, location.directory);
     }, now),
     watched: {
@@ -123,7 +123,7 @@ function findingsOf({ config, now, options }: Core): AdminDeps["findings"] {
   const { env = {}, secretFiles = [] } = options;
   let running: Promise<AdminDeps["findings"]> | null = null;
   return async () => {
-    running ??= import("../operations/doctor/running.ts").then(({ runningFindings }) =>
+    running ??= import("../operations/checks/checks.ts").then(({ runningFindings }) =>
       runningFindings({ config, env, secretFiles, program: databaseCheckProgram, now }),
     );
     return (await running)();

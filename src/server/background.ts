@@ -7,7 +7,7 @@ import {
   backupsElsewhere,
   openBackups,
 } from "../operations/backups/open-backups.ts";
-import { samplingSizes } from "../operations/disk-sizes.ts";
+import { samplingSizes } from "../operations/storage.ts";
 import { repeating, supervise } from "../runtime/services.ts";
 import { dataIdOf } from "../store/stored-keys.ts";
 import { backupProgram } from "../thread-programs.ts";

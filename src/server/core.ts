@@ -6,7 +6,7 @@ import { StatisticCounter } from "../domain/statistics.ts";
 import type { Store } from "../domain/store.ts";
 import type { AwsVariables } from "../operations/backups/destination.ts";
 import { CertificateWatch, listenerCertificates } from "../operations/certificates.ts";
-import { StorageWatch } from "../operations/storage-watch.ts";
+import { StorageWatch } from "../operations/storage.ts";
 import { watchEventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
 import { Stops } from "../runtime/services.ts";

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { liveEvents } from "../client/event-stream.ts";
+import { liveEvents } from "../client/stream.ts";
 import { isConnected, openStream, reconnects } from "./client.ts";
 
 /*

@@ -1,5 +1,5 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { serverSentEvents } from "../../src/client/event-stream.ts";
+import { serverSentEvents } from "../../src/client/stream.ts";
 import { minute, second } from "../../src/domain/time.ts";
 import { streamPath } from "../support/event-stream.ts";
 import { RawClient } from "../support/raw-client.ts";

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { candidatesFor } from "../../src/cli/completion.ts";
+import { commands } from "../../src/cli/program.ts";
 import { program, run } from "../support/process.ts";
 import { testDirectory } from "../support/server.ts";
 
@@ -12,7 +13,8 @@ for (const name of ["default", "staging", "(", "$(touch stolen)"])
   writeFileSync(join(profiles, `${name}.json`), "{}");
 const env = { XDG_CONFIG_HOME: directory };
 
-const words = async (...typed: string[]) => (await candidatesFor(typed, env)).map(({ word }) => word);
+const words = async (...typed: string[]) =>
+  (await candidatesFor(commands, typed, env)).map(({ word }) => word);
 
 describe("offered completions", () => {
   test.each<[string[], string[]]>([
@@ -106,7 +108,7 @@ describe("offered completions", () => {
   });
 
   test("commands, actions and options have the same descriptions as in the help", async () => {
-    const meaning = async (...typed: string[]) => (await candidatesFor(typed, env))[0]?.meaning;
+    const meaning = async (...typed: string[]) => (await candidatesFor(commands, typed, env))[0]?.meaning;
     expect(await meaning("backu")).toStartWith("make a backup of the whole database");
     expect(await meaning("deliveries", "sho")).toStartWith("shows a delivery: its attempts");
     expect(await meaning("trigger", "--onc")).toStartWith("with --forward: only send the event");

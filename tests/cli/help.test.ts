@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { commitOf } from "../../scripts/version.ts";
-import { commands as table } from "../../src/cli/commands.ts";
+import { commands as table } from "../../src/cli/program.ts";
 import { helpColumns } from "../../src/server/settings/setting-names.ts";
 import { compiled, expectFailure, program, run } from "../support/process.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { askingAgain } from "../../src/cli/calls/polling.ts";
-import { errorOf } from "../../src/client/errors.ts";
+import { askingAgain } from "../../src/cli/calls/http.ts";
+import { errorOf } from "../../src/client/http.ts";
 
 const answer = async (status: number) => {
   throw await errorOf(new Response("busy", { status }));

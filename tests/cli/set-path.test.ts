@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { UsageError } from "../../src/cli/command.ts";
-import { readAssignment, withAssignments } from "../../src/cli/publish-sample.ts";
+import { readAssignment, withAssignments } from "../../src/cli/trigger.ts";
 
 describe("--set", () => {
   test.each<[string, (string | number)[], unknown]>([

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { serverSentEvents } from "../../src/client/event-stream.ts";
+import { serverSentEvents } from "../../src/client/stream.ts";
 
 async function read(text: string, size = text.length): Promise<unknown[]> {
   const bytes = new TextEncoder().encode(text);

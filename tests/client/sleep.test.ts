@@ -1,5 +1,5 @@
 import { expect, jest, test } from "bun:test";
-import { sleep } from "../../src/client/patience.ts";
+import { sleep } from "../../src/client/http.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 
 test("a wait beyond the maximum delay of setTimeout does not end at once", async () => {

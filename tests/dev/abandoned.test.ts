@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { afterThisTest } from "../support/after-tests.ts";
 
-const program = join(import.meta.dir, "../../src/dev/abandoned.ts");
+const program = join(import.meta.dir, "../../src/cli/dev.ts");
 
 /** Checks every 10 ms, and prints the parent of its parent each time. */
 const watcher = `

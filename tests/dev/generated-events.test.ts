@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { pick, seeded, weighted } from "../../src/dev/chance.ts";
 import { generateEvent, nextEvent, type Scene } from "../../src/dev/generated-events.ts";
+import { summaryOf } from "../../src/dev/receiver.ts";
 import { sampleData } from "../../src/dev/sample-data.ts";
-import { summaryOf } from "../../src/dev/summary.ts";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { checkPayload } from "../../src/domain/events/catalogue.ts";
 

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { seeded } from "../../src/dev/chance.ts";
-import { newLivestream, nextToChange, nextViewers, typicallyLive } from "../../src/dev/livestreams.ts";
-import { sampleData } from "../../src/dev/sample-data.ts";
+import {
+  newLivestream,
+  nextToChange,
+  nextViewers,
+  sampleData,
+  typicallyLive,
+} from "../../src/dev/sample-data.ts";
 import { applyBatch, type Intake } from "../../src/platform/batches.ts";
 import { testServer } from "../support/server.ts";
 

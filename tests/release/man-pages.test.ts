@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { manPage, manPages } from "../../scripts/release/man-pages.ts";
-import { commands } from "../../src/cli/commands.ts";
+import { commands } from "../../src/cli/program.ts";
 
 test.each<[string, string, string]>([
   ["a paragraph", "Runs it.\nAnd more.", "Runs it.\nAnd more.\n"],

@@ -1,4 +1,4 @@
-import { loginPage } from "../../src/dev/login-page.ts";
+import { loginPage } from "../../src/dev/sign-in.ts";
 import type { NewApplication } from "../../src/domain/applications.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { testListener } from "./listener.ts";

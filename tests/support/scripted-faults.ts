@@ -1,4 +1,4 @@
-import type { ApiFault, FaultPlan, WebhookFault } from "../../src/dev/faults/plan.ts";
+import type { ApiFault, FaultPlan, WebhookFault } from "../../src/dev/faults.ts";
 
 /** A plan that a test writes. */
 export function scriptedFaults({ api = [], streams = [], webhooks = [] }: Partial<Script>): FaultPlan {

@@ -6,7 +6,7 @@ import { Cursors } from "../../api/http/cursors.ts";
 import { rateLimiter } from "../../api/http/rate-limit.ts";
 import { LoginChallenges } from "../../api/oauth/login-challenges.ts";
 import { OutcomeStreams } from "../../api/stream/outcome-streams.ts";
-import { errorOf, OnairError } from "../../client/errors.ts";
+import { errorOf, OnairError } from "../../client/http.ts";
 import { idleEngine } from "../../delivery/idle.ts";
 import { catalogueOf } from "../../domain/events/registered.ts";
 import { heldSetting } from "../../domain/store.ts";
@@ -19,10 +19,8 @@ import { Ranking } from "../../platform/ranking.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
 import { dataIdOf, sealingKeyOf } from "../../store/stored-keys.ts";
 import { backupProgram } from "../../thread-programs.ts";
-import { request } from "./http.ts";
-import { adminRefusal } from "./refusal.ts";
-import { requireData } from "./require-data.ts";
-import type { Target } from "./target.ts";
+import { adminRefusal, request } from "./http.ts";
+import { requireData, type Target } from "./target.ts";
 
 interface Sent {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

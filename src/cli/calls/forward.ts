@@ -2,7 +2,7 @@ import { sign } from "../../delivery/signature.ts";
 import { second } from "../../domain/time.ts";
 import { beginningOf } from "../../runtime/files.ts";
 import { version } from "../../runtime/version.ts";
-import { connectionFault } from "./refusal.ts";
+import { connectionFault } from "./http.ts";
 
 /** A delivery of the event stream. */
 export interface ReceivedDelivery {

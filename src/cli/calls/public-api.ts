@@ -1,13 +1,12 @@
 import { type Client, createClient } from "../../client/create-client.ts";
-import { OnairError } from "../../client/errors.ts";
+import { OnairError } from "../../client/http.ts";
 import type { Credentials } from "../../client/tokens.ts";
 import { didYouMean } from "../../server/settings/command-line.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
 import { type Given, readHttpUrl, valued } from "../arguments.ts";
 import { note } from "../output/print.ts";
-import { request } from "./http.ts";
+import { publicRefusal, request } from "./http.ts";
 import { defaultProfile, isProfileName, Profiles, profileNameOf } from "./profiles.ts";
-import { publicRefusal } from "./refusal.ts";
 import { type NamedData, namesData } from "./target.ts";
 
 /** The public API, and the credentials with which a command uses it. */

@@ -1,11 +1,28 @@
+import { existsSync } from "node:fs";
 import { type AwsVariables, awsVariables } from "../../operations/backups/destination.ts";
 import type { BackupConfig } from "../../operations/backups/open-backups.ts";
 import { type Certificate, CertificateError, readCertificate } from "../../operations/certificates.ts";
-import { type Environment, readSecret } from "../../server/settings/read-config.ts";
+import type { Config } from "../../server/settings/config.ts";
+import { type Environment, readConfig, readSecret } from "../../server/settings/read-config.ts";
 import { variablesOf } from "../../server/settings/setting-names.ts";
-import { type DataLocation, locationOf } from "../../store/location.ts";
+import { type DataLocation, locationOf, shownDataLocation } from "../../store/location.ts";
+import { hasData } from "../../store/open.ts";
+import { databaseIn } from "../../store/sqlite/directory.ts";
 import { type Given, valued } from "../arguments.ts";
-import { readSettings } from "../settings.ts";
+import { UsageError } from "../command.ts";
+
+/**
+ * Reads settings of the server for another command: from those of its options that `names` lists, and from these
+ * variables. Throws a `ConfigError`.
+ */
+export function readSettings<Name extends string>(
+  given: Readonly<Partial<Record<Name, string | boolean>>>,
+  names: readonly Name[],
+  env: Environment,
+): Config {
+  const args = names.flatMap((name) => (given[name] === undefined ? [] : `--${name}=${given[name]}`));
+  return readConfig(args, env);
+}
 
 /** The target of a command: a running server, or data that it opens itself. */
 export interface Target {
@@ -132,4 +149,21 @@ function adminKeyOf(env: Environment, mistakes: string[]): string | undefined {
     mistakes.push(`ONAIR_ADMIN_KEY ${error.message}`);
     return undefined;
   }
+}
+
+/** Adds a mistake when the directory named by an option has no database. */
+export function requireDatabase(directory: string, option: string, mistakes: string[]): void {
+  if (!existsSync(databaseIn(directory)))
+    mistakes.push(`There is no data in ${directory}; name the data directory with ${option}`);
+}
+
+/** Throws a `UsageError` when there is no data in a location, and a `StoreError` when the data cannot be used. */
+export async function requireData(location: DataLocation): Promise<void> {
+  if (await hasData(location)) return;
+  const where = shownDataLocation(location);
+  throw new UsageError(
+    "directory" in location
+      ? `There is no data in ${where}; name the data directory with --data, or a server with --url`
+      : `There is no data in the database ${where}; "onair serve" or "onair import" creates it`,
+  );
 }

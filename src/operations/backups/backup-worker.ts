@@ -3,15 +3,9 @@ import { setPriority } from "node:os";
 import { dirname } from "node:path";
 import { type NoCalls, runThread, type ThreadContract } from "../../runtime/threads.ts";
 import { checkDatabase, copyDatabase, type DatabaseCounts, databaseSize } from "../../store/sqlite/backup.ts";
-import {
-  type CheckedFile,
-  destinationDirectory,
-  type NewBackup,
-  openDestination,
-  workDirectory,
-} from "./destination.ts";
-import { explainedUse } from "./directory-destination.ts";
+import { type CheckedFile, destinationDirectory, type NewBackup, workDirectory } from "./destination.ts";
 import { makePartial, nameOf, partialPath } from "./files.ts";
+import { explainedUse, openDestination } from "./open-destination.ts";
 
 /*
  * The thread that makes one backup.

@@ -132,13 +132,3 @@ export function shownDestination(destination: DestinationSettings): string {
     ? destination.directory
     : `s3://${destination.bucket}/${destination.prefix}`;
 }
-
-/** Opens a destination. The code for S3 is loaded on demand. */
-export async function openDestination(destination: DestinationSettings): Promise<BackupDestination> {
-  if (destination.kind === "s3") {
-    const { S3Destination } = await import("./s3-destination.ts");
-    return new S3Destination(destination);
-  }
-  const { DirectoryDestination } = await import("./directory-destination.ts");
-  return new DirectoryDestination(destination.directory);
-}

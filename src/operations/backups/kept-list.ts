@@ -5,10 +5,10 @@ import {
   type BackupDestination,
   type DestinationSettings,
   destinationOfOthers,
-  openDestination,
   shownDestination,
 } from "./destination.ts";
 import type { KeptBackup } from "./files.ts";
+import { openDestination } from "./open-destination.ts";
 
 /** A list read over the network is cached for this time. */
 const listAgainMs = 10 * minute;

@@ -6,11 +6,11 @@ import {
   type AwsVariables,
   type BackupDestination,
   type DestinationSettings,
-  openDestination,
   readDestination,
   shownDestination,
 } from "./destination.ts";
 import { backupDirectory } from "./files.ts";
+import { openDestination } from "./open-destination.ts";
 
 /** The backups of a server. `state` is null when they are made by other software. */
 export type BackupKeeper = Pick<

@@ -8,8 +8,7 @@ import {
   ownerIn,
 } from "./destination.ts";
 import { type KeptBackup, readName } from "./files.ts";
-import { elements, field } from "./s3/s3-answers.ts";
-import { S3Fault, type S3Patience, S3Requests } from "./s3.ts";
+import { elements, field, S3Fault, type S3Patience, S3Requests } from "./s3.ts";
 
 const mebibyte = 1024 * 1024;
 /** One part is in memory at a time. */

@@ -1,8 +1,7 @@
 import { expect, jest, test } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { createClient, stream } from "../../../src/client/onair.ts";
-import { startApiEdge } from "../../../src/dev/faults/api-edge.ts";
-import type { ApiFault } from "../../../src/dev/faults/plan.ts";
+import { type ApiFault, startApiEdge } from "../../../src/dev/faults.ts";
 import type { WelcomeFacts } from "../../../src/web/session.ts";
 import { afterTests, afterThisTest } from "../../support/after-tests.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";

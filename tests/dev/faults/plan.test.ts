@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type ApiFault, faultPlan, type WebhookFault } from "../../../src/dev/faults/plan.ts";
+import { type ApiFault, faultPlan, type WebhookFault } from "../../../src/dev/faults.ts";
 
 describe("the plan", () => {
   const first = (seed: number, count: number) => {

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import type { WebhookFault } from "../../../src/dev/faults/plan.ts";
-import { startWebhookEdge } from "../../../src/dev/faults/webhook-edge.ts";
+import { startWebhookEdge, type WebhookFault } from "../../../src/dev/faults.ts";
 import { afterTests } from "../../support/after-tests.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
 import { users } from "../../support/real-data.ts";

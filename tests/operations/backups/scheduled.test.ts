@@ -3,7 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newId } from "../../../src/domain/ids.ts";
 import { day, hour, minute } from "../../../src/domain/time.ts";
-import { BackupRun } from "../../../src/operations/backups/backup-run.ts";
+import { BackupRun } from "../../../src/operations/backups/backups.ts";
 import { type AwsVariables, readDestination } from "../../../src/operations/backups/destination.ts";
 import {
   backupFiles,

@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newId } from "../../../src/domain/ids.ts";
-import { openDestination, readDestination } from "../../../src/operations/backups/destination.ts";
+import { readDestination } from "../../../src/operations/backups/destination.ts";
+import { openDestination } from "../../../src/operations/backups/open-destination.ts";
 import {
   backupsPath,
   beginBackup,

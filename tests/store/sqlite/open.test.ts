@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { directoryFinding } from "../../../src/operations/doctor/directory.ts";
+import { directoryFinding } from "../../../src/operations/checks/directory.ts";
 import type { Migration } from "../../../src/store/applied-migrations.ts";
 import { migrate, migrations } from "../../../src/store/sqlite/migrations.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";

@@ -1,23 +1,30 @@
 import { existsSync } from "node:fs";
 import { urlOf } from "../../api/http/server.ts";
+import { messageOf } from "../../domain/errors.ts";
 import { type Finding, findingsOf } from "../../domain/findings.ts";
+import { second } from "../../domain/time.ts";
 import type { Config } from "../../server/settings/config.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
 import { type DatabaseSettings, locationOf } from "../../store/location.ts";
 import { databaseIn, holderOf } from "../../store/sqlite/directory.ts";
 import { becomeOwner } from "../../store/sqlite/owner.ts";
 import { awsVariables } from "../backups/destination.ts";
-import { backupFindings } from "./backups.ts";
-import { certificateFindings } from "./certificates.ts";
-import { clockFinding, factFindings, integrityFindings, readFacts, sizeFinding } from "./database.ts";
 import {
+  clockFinding,
+  factFindings,
+  factsElsewhere,
+  integrityFindings,
+  readFacts,
+  sizeFinding,
+} from "./database.ts";
+import {
+  backupFindings,
   directoryFinding,
   forecastFindings,
   measuredSpace,
   modeFindings,
   secretFileFindings,
 } from "./directory.ts";
-import { postgresFindings } from "./postgres.ts";
 import {
   ask,
   type ClientCertificate,
@@ -27,7 +34,7 @@ import {
   publicFinding,
   remoteFindings,
 } from "./server.ts";
-import { exposureFindings, settingFindings } from "./settings.ts";
+import { certificateFindings, exposureFindings, settingFindings } from "./settings.ts";
 
 interface ExamineOptions {
   readonly config: Config;
@@ -91,6 +98,7 @@ async function* database(
   settings: DatabaseSettings,
 ): AsyncGenerator<Finding, string | null> {
   const { config, url, now, certificate } = options;
+  const { postgresFindings } = await import("./postgres.ts");
   const { findings, signingKey, newestEventAt } = await postgresFindings(settings, now());
   yield* findings;
   yield clockFinding(now(), newestEventAt);
@@ -176,4 +184,64 @@ async function* serverFindings(
   const listener = findingsOf("public_listener");
   if (isLoopback(host)) yield publicFinding("public_listener", open, signingKey);
   else yield listener.skipped(`${open}: ${elsewhere}`, "check the public URL with --reach");
+}
+
+interface RunningOptions {
+  readonly config: Config;
+  /** The environment, checked for misspelt variables. */
+  readonly env: Environment;
+  /** Paths of the files with secret settings. */
+  readonly secretFiles: readonly string[];
+  /** The URL of `database-worker.ts`. */
+  readonly program: string;
+  readonly now: () => number;
+}
+
+/** How long findings are cached, because the console requests them often. A failure is not cached. */
+const keptMs = 10 * second;
+
+/**
+ * Returns the checks that a running server makes on itself, for operators: those of `onair doctor`, except slow ones
+ * and those of its own reachability.
+ */
+export function runningFindings(options: RunningOptions): () => Promise<readonly Finding[]> {
+  let last: { readonly at: number; readonly findings: Promise<readonly Finding[]> } | null = null;
+  return () => {
+    const at = options.now();
+    if (last && at - last.at < keptMs) return last.findings;
+    const findings = Array.fromAsync(found(options));
+    last = { at, findings };
+    findings.catch(() => {
+      if (last?.findings === findings) last = null;
+    });
+    return findings;
+  };
+}
+
+async function* found(options: RunningOptions): AsyncGenerator<Finding> {
+  const { config, env, secretFiles, program, now } = options;
+  const location = locationOf(config);
+  yield* settingFindings([], env);
+  yield* exposureFindings(config);
+  yield* secretFileFindings(secretFiles);
+  yield* certificateFindings(config, now());
+  if ("database" in location) {
+    const { postgresFindings } = await import("./postgres.ts");
+    const { findings, newestEventAt } = await postgresFindings(location.database, now());
+    yield* findings;
+    return yield clockFinding(now(), newestEventAt);
+  }
+  const { directory } = location;
+  const { skipped, wrong } = findingsOf("data_directory");
+  try {
+    const facts = await factsElsewhere(program, directory);
+    yield* modeFindings(directory);
+    yield measuredSpace(directory);
+    yield* forecastFindings(directory, facts.freeBefore, now());
+    yield* factFindings(facts, now());
+    yield clockFinding(now(), facts.newestEventAt);
+    yield skipped("the database pages were not read, because that takes long", '"onair doctor" reads them');
+  } catch (error) {
+    yield wrong(`the data directory cannot be read: ${messageOf(error)}`, "check the disk and the log");
+  }
 }

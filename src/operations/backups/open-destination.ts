@@ -1,12 +1,13 @@
 import fs, { constants } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { noSpaceForBackup } from "../../domain/backups.ts";
+import { backupLimits, noSpaceForBackup, type TooSmall } from "../../domain/backups.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { fileStream } from "../../runtime/files.ts";
 import { databaseIn } from "../../store/sqlite/directory.ts";
 import {
   type BackupDestination,
   type CheckedFile,
+  type DestinationSettings,
   destinationDirectory,
   type NewBackup,
   ownerFile,
@@ -69,8 +70,15 @@ export async function existing(directory: string): Promise<{ readonly at: string
 
 const faultCode = (error: unknown) => String((error as { code?: unknown }).code ?? "");
 
+/** Opens a destination. The code for S3 is loaded on demand. */
+export async function openDestination(destination: DestinationSettings): Promise<BackupDestination> {
+  if (destination.kind === "directory") return new DirectoryDestination(destination.directory);
+  const { S3Destination } = await import("./s3-destination.ts");
+  return new S3Destination(destination);
+}
+
 /** A directory as the destination of backups. */
-export class DirectoryDestination implements BackupDestination {
+class DirectoryDestination implements BackupDestination {
   readonly #directory: string;
 
   constructor(directory: string) {
@@ -158,4 +166,33 @@ async function textOf(file: string): Promise<string> {
     if (isMissing(error)) return "";
     throw error;
   }
+}
+
+/** The backup to be made. */
+type PlannedBackup = Pick<NewBackup, "data" | "destination" | "recipients">;
+
+/**
+ * Returns the first file system with too little space for a backup that will be written to it; null when all have
+ * enough.
+ */
+export async function tooSmallFor(backup: PlannedBackup): Promise<TooSmall | null> {
+  const file = databaseIn(backup.data);
+  // By name: opening and closing the file here would release SQLite's POSIX locks on it, which belong to the process.
+  const sizes = await Promise.all(
+    [file, `${file}-wal`].map((path) => fs.promises.stat(path).catch(() => ({ size: 0 }))),
+  );
+  const bytes = sizes.reduce((sum, { size }) => sum + size, 0);
+  const directories = [workDirectory(backup)];
+  if (backup.recipients.length > 0) directories.push(destinationDirectory(backup));
+  /** By the number of the file system. */
+  const needed = new Map<number, { readonly at: string; readonly bytes: number }>();
+  for (const directory of directories) {
+    const { at, dev } = await existing(directory);
+    needed.set(dev, { at, bytes: bytes + (needed.get(dev)?.bytes ?? backupLimits.spareBytes) });
+  }
+  for (const { at, bytes: neededBytes } of needed.values()) {
+    const { bavail, bsize } = await fs.promises.statfs(at);
+    if (bavail * bsize < neededBytes) return { directory: at, neededBytes, freeBytes: bavail * bsize };
+  }
+  return null;
 }

@@ -4,6 +4,7 @@ import type { OperatorReplaySchema } from "../api/public/replays.ts";
 import type { Client } from "../client/create-client.ts";
 import { sleep } from "../client/http.ts";
 import { deliveryStatuses } from "../domain/deliveries.ts";
+import { builtInEventNames } from "../domain/events/built-in.ts";
 import { isoTime } from "../domain/time.ts";
 import { escaped } from "../runtime/terminal.ts";
 import type { Environment } from "../server/settings/read-config.ts";
@@ -14,7 +15,6 @@ import { Profiles } from "./calls/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./calls/public-api.ts";
 import { namesData, readTarget, type Target, targetOptions } from "./calls/target.ts";
 import { failed, ok, UsageError } from "./command.ts";
-import { eventNames } from "./event-names.ts";
 import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
 import type { ListPage, Output } from "./output/output.ts";
 import { counted, note, print, recordLines, type Screen, table, tableWriter } from "./output/print.ts";
@@ -307,7 +307,7 @@ export const deliveries = command({
   options,
   choices: { status: deliveryStatuses },
   actions,
-  values: { type: eventNames },
+  values: { type: builtInEventNames },
   async run({ action, words: [id], values, env, out, mistakes, check }) {
     const isOwn = usesPublicApi(values, env);
     const after = readSince(values.since, mistakes);

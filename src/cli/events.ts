@@ -1,4 +1,4 @@
-import { builtInEventTypes } from "../domain/events/built-in.ts";
+import { builtInEventNames, builtInEventTypes } from "../domain/events/built-in.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
 import type { BatchReport } from "../platform/batches.ts";
 import { checkArguments, didYouMean } from "../server/settings/command-line.ts";
@@ -7,7 +7,6 @@ import { command, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./calls/admin-api.ts";
 import { namesData, readTarget, targetHelp, targetOptions } from "./calls/target.ts";
 import { type Command, UsageError } from "./command.ts";
-import { eventNames } from "./event-names.ts";
 import { sizeOf, streamOf } from "./input.ts";
 import type { Output } from "./output/output.ts";
 import { print, printReport, stopwatch, table } from "./output/print.ts";
@@ -41,8 +40,8 @@ const publishing = command({
   options,
   actions: {
     publish: { needs: "the file", options: ["idempotency-key"] },
-    types: { most: 1, candidates: eventNames },
-    trigger: { candidates: eventNames },
+    types: { most: 1, candidates: builtInEventNames },
+    trigger: { candidates: builtInEventNames },
   },
   async run({ action, words: [word = ""], values, env, out, mistakes, check }) {
     // Built-in types need no server. The server named by the environment is used only if a key is set as well.

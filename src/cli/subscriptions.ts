@@ -1,10 +1,10 @@
 import type { AnswerOf, Client } from "../client/create-client.ts";
 import { OnairError } from "../client/http.ts";
+import { builtInEventNames } from "../domain/events/built-in.ts";
 import { didYouMean } from "../server/settings/command-line.ts";
 import { command, readNumber, switches, valued } from "./arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
 import { failed, ok, UsageError } from "./command.ts";
-import { eventNames } from "./event-names.ts";
 import type { Output } from "./output/output.ts";
 import { countOf, note, print } from "./output/print.ts";
 
@@ -73,7 +73,7 @@ export const subscriptions = command({
     create: {
       needs: "the event type",
       most: Number.POSITIVE_INFINITY,
-      candidates: eventNames,
+      candidates: builtInEventNames,
       options: ["broadcaster", "version"],
     },
     delete: { needs, most: Number.POSITIVE_INFINITY },

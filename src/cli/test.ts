@@ -1,11 +1,11 @@
 import type { AnswerOf } from "../client/create-client.ts";
 import { chunksOf } from "../client/http.ts";
 import { serverSentEvents } from "../client/stream.ts";
+import { builtInEventNames } from "../domain/events/built-in.ts";
 import { escaped } from "../runtime/terminal.ts";
 import { command, readNumber, switches, valued } from "./arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
 import { failed, ok } from "./command.ts";
-import { eventNames } from "./event-names.ts";
 import { note, print, recordLines, type Screen, write } from "./output/print.ts";
 import { knownTypes } from "./subscriptions.ts";
 
@@ -27,7 +27,7 @@ export const testCommand = command({
   help,
   options: { ...publicOptions, ...valued("version"), ...switches("json") },
   most: 1,
-  candidates: eventNames,
+  candidates: builtInEventNames,
   async run({ words: [event], values, env, out, mistakes, check }) {
     const version = readNumber("version", values.version, mistakes, 1);
     if (event === undefined && version !== undefined) mistakes.push("--version needs an event type");

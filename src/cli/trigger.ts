@@ -1,6 +1,6 @@
 import { diagnose } from "../delivery/diagnosis.ts";
 import { isWebhookSecret, newWebhookSecret, unsignedHeaders } from "../delivery/signature.ts";
-import { builtInEventTypes } from "../domain/events/built-in.ts";
+import { builtInEventNames, builtInEventTypes } from "../domain/events/built-in.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, minute, second } from "../domain/time.ts";
@@ -22,7 +22,6 @@ import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
 import { type Forwarded, forward } from "./calls/forward.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
-import { eventNames } from "./event-names.ts";
 import type { Output } from "./output/output.ts";
 import { countOf, note, print, type Screen, table } from "./output/print.ts";
 
@@ -68,7 +67,7 @@ export const trigger = command({
   help,
   options,
   needs: 'the type of the event, one of "onair events types",',
-  candidates: eventNames,
+  candidates: builtInEventNames,
   async run({ words: [name = ""], values, env, out, mistakes, check }) {
     const sample = readSample(name, values, mistakes);
     if (values.forward !== undefined) return checkLocally(sample, values, { env, out, mistakes });
@@ -248,7 +247,7 @@ interface SampleType {
 }
 
 async function findType(api: AdminApi, sample: SampleRequest): Promise<SampleType> {
-  const isBuiltIn = eventNames.includes(sample.name);
+  const isBuiltIn = builtInEventNames.includes(sample.name);
   return newestOf(isBuiltIn ? builtInEventTypes : await registeredTypes(api), sample);
 }
 
@@ -262,7 +261,7 @@ function newestOf(
   const newest = found.sort((a, b) => b.version - a.version)[0];
   if (newest) return newest;
   const what = versions.length > 0 ? `version ${version} of ${name}` : `event type ${name}`;
-  const meant = versions.length > 0 ? "" : didYouMean(name, eventNames);
+  const meant = versions.length > 0 ? "" : didYouMean(name, builtInEventNames);
   throw new UsageError(`There is no ${what}.${meant} "onair events types" lists all.`);
 }
 

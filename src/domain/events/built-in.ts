@@ -452,6 +452,9 @@ export const builtInEventTypes: readonly EventType[] = [
   kicksGifted,
 ];
 
+/** The names of the built-in event types. */
+export const builtInEventNames: readonly string[] = builtInEventTypes.map(({ name }) => name);
+
 /** The built-in type of exactly this name and version. */
 export function findEventType(name: string, version: number): EventType | undefined {
   return builtInEventTypes.find((type) => type.name === name && type.version === version);

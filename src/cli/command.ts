@@ -74,7 +74,7 @@ export async function runCommand(
     if (error instanceof Error && error.name === "OutputClosed") return outputClosed;
     const { describeError } = await import("./calls/http.ts");
     const reason = describeError(error);
-    const { ownerInForce } = await import("../store/sqlite/owner.ts");
+    const { ownerInForce } = await import("../store/sqlite/directory.ts");
     const owner = /EACCES|EPERM|denied|may not be/.test(reason) ? ownerInForce() : null;
     note(`onair: ${reason}${owner === null ? "" : `\n${owner}`}`);
     return error instanceof StoreError && error.isMisuse ? wrongUsage : failed;

@@ -1,8 +1,7 @@
 import { type CopyCounts, copiedNouns } from "../domain/copy.ts";
 import { copyData, reopenData } from "../operations/copy.ts";
 import { type Environment, readSecret } from "../server/settings/read-config.ts";
-import { readDatabaseUrl, shownLocation } from "../store/database-url.ts";
-import { type DataLocation, shownDataLocation } from "../store/location.ts";
+import { type DataLocation, readDatabaseUrl, shownDataLocation, shownLocation } from "../store/location.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { requireDatabase } from "./calls/target.ts";
 import { UsageError } from "./command.ts";

@@ -4,8 +4,7 @@ import { backupsOfPostgres } from "../domain/backups.ts";
 import { type Content, syncDirectory, writePrivately } from "../operations/backups/files.ts";
 import { openPostgres, schemaOf } from "../postgres/open.ts";
 import { version } from "../runtime/version.ts";
-import { readDatabaseUrl } from "../store/database-url.ts";
-import { type DatabaseSettings, shownDataLocation } from "../store/location.ts";
+import { type DatabaseSettings, readDatabaseUrl, shownDataLocation } from "../store/location.ts";
 import { checkDatabase } from "../store/sqlite/backup.ts";
 import { type DirectoryLock, databaseIn, lockDirectory, removeDatabase } from "../store/sqlite/directory.ts";
 import {

@@ -12,7 +12,14 @@ import {
 } from "../domain/outcomes.ts";
 import type { Broadcast, ReplicaNotification, Shares } from "../domain/replicas.ts";
 import { allSubjects, type Histogram, StatisticCounter, type StatisticRow } from "../domain/statistics.ts";
-import { type CheckStorage, heldSetting, type OnFault, type Store, stalledAfterMs } from "../domain/store.ts";
+import {
+  type CheckStorage,
+  heldSetting,
+  type OnFault,
+  type Store,
+  signingKeySetting,
+  stalledAfterMs,
+} from "../domain/store.ts";
 import { isoTime, minute, second } from "../domain/time.ts";
 import { systemTimers, type Timers, watchEventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
@@ -24,7 +31,6 @@ import type { DataLocation } from "../store/location.ts";
 import { type OpenStorage, openStorage } from "../store/open.ts";
 import type { DirectoryLock } from "../store/sqlite/directory.ts";
 import type { WriterConflict } from "../store/sqlite/staged.ts";
-import { signingKeySetting } from "../store/stored-keys.ts";
 import { createDispatcher, type DispatcherStats } from "./attempt.ts";
 import { type MaintenanceSettings, maintenance, storingStatistics, stuckWatch } from "./maintenance.ts";
 import { createNotifier, noticesOf } from "./notices.ts";

@@ -1,6 +1,5 @@
-import { BatchRefused } from "../domain/batches.ts";
 import type { DueDelivery, EventSink, ReserveSlot, StoredEvent } from "../domain/deliveries.ts";
-import { DomainError } from "../domain/errors.ts";
+import { BatchRefused, DomainError } from "../domain/errors.ts";
 import type { Store } from "../domain/store.ts";
 import type { AttemptTraces } from "../runtime/tracing/spans.ts";
 import type { Dispatcher } from "./attempt.ts";

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { BatchMode, BatchResult } from "./batches.ts";
+import type { BatchMode, BatchResult } from "./errors.ts";
 import { about, Id, multiLine, nullable, oneLine, webAddress } from "./validation/fields.ts";
 
 /** The slugs of categories and channels. */

@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { BatchMode, BatchResult } from "./batches.ts";
 import { slugForm } from "./categories.ts";
-import { DomainError } from "./errors.ts";
+import { type BatchMode, type BatchResult, DomainError } from "./errors.ts";
 import { about, Count, grouped, Id, nullable, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
 
 /** A user's channel as the platform reports it. */

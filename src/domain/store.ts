@@ -5,6 +5,7 @@ import type { DeliveryStore, EventStore, RetentionStore } from "./deliveries.ts"
 import type { EndpointStore } from "./endpoints.ts";
 import type { EventTypeStore } from "./events/registered.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
+import { newId } from "./ids.ts";
 import type { ChannelStore, LivestreamStore } from "./livestreams.ts";
 import type { NoticeStore } from "./notices.ts";
 import type { OperatorKeyStore } from "./operator-keys.ts";
@@ -57,6 +58,24 @@ export interface SettingStore {
 
 /** The setting with the time since which sending is held, in ISO 8601. Sending is not held when it is "" or missing. */
 export const heldSetting = "deliveries_held";
+
+/** The setting with the platform's Ed25519 key in PEM, which the first start generates. */
+export const signingKeySetting = "signing_key";
+
+/** Returns the id of the data, generated on first use. Copies and restored backups share it. */
+export const dataIdOf = async ({ settings }: Pick<Store, "settings">): Promise<string> =>
+  (await settings.get("data_id")) ?? settings.settle("data_id", newId());
+
+/**
+ * Returns the secret that seals cursors and login challenges, generated on first use. It is stored, so that they
+ * survive a restart and are valid at every replica.
+ */
+export async function sealingKeyOf({ settings }: Pick<Store, "settings">): Promise<string> {
+  const known = await settings.get("sealing_key");
+  if (known !== null) return known;
+  const made = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
+  return settings.settle("sealing_key", made);
+}
 
 /** The data directory or database cannot be used; the message says why and what to do. */
 export class StoreError extends Error {

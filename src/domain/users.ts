@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { BatchMode, BatchResult } from "./batches.ts";
+import type { BatchMode, BatchResult } from "./errors.ts";
 import type { RemovedSubscriptions } from "./subscriptions.ts";
 import {
   about,

@@ -9,8 +9,7 @@ import {
   movedSetting,
 } from "../domain/copy.ts";
 import { type Store, StoreError } from "../domain/store.ts";
-import { namedLocation, readDatabaseUrl } from "../store/database-url.ts";
-import { type DataLocation, shownDataLocation } from "../store/location.ts";
+import { type DataLocation, namedLocation, readDatabaseUrl, shownDataLocation } from "../store/location.ts";
 
 /** The result of a copy. */
 interface Copied {

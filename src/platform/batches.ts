@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type BatchMode, BatchRefused, type BatchResult } from "../domain/batches.ts";
-import { DomainError, inOneLine } from "../domain/errors.ts";
+import { type BatchMode, BatchRefused, type BatchResult, DomainError, inOneLine } from "../domain/errors.ts";
 import { TimeSlice } from "../runtime/event-loop.ts";
 
 /** A line of a stream, without its newline. `bytes` is null for a line above the limit. */

@@ -14,8 +14,8 @@ import {
   notEmpty,
 } from "../domain/copy.ts";
 import { StoreError } from "../domain/store.ts";
-import { type ConnectionSettings, namedLocation, shownLocation } from "../store/database-url.ts";
 import { columnsOf } from "../store/drizzle/columns-of.ts";
+import { type ConnectionSettings, namedLocation, shownLocation } from "../store/location.ts";
 import { isAnyAlive } from "./membership.ts";
 import { advisoryLocks, takeLock } from "./migrations.ts";
 import { openPostgres, schemaOf } from "./open.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { SQL } from "bun";
 import { StoreError } from "../domain/store.ts";
-import type { ConnectionSettings } from "../store/database-url.ts";
+import type { ConnectionSettings } from "../store/location.ts";
 
 /** Options of the connections to a database. */
 export interface PoolOptions {

@@ -2,7 +2,7 @@ import { mostPendingCounted } from "../domain/deliveries.ts";
 import { type DatabaseFacts, type KindSizes, kindSizes } from "../domain/storage.ts";
 import { heldSetting } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
-import { type ConnectionSettings, hostsOf, shownHost } from "../store/database-url.ts";
+import { type ConnectionSettings, hostsOf, shownHost } from "../store/location.ts";
 import { openPool, type Queries } from "./pool.ts";
 
 const statement = `

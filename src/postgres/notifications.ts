@@ -1,6 +1,6 @@
 import type { SQL } from "bun";
 import { second } from "../domain/time.ts";
-import type { ConnectionSettings, Host } from "../store/database-url.ts";
+import type { ConnectionSettings, Host } from "../store/location.ts";
 import { driver } from "./driver.ts";
 import { primaryOf, type Queries } from "./pool.ts";
 

@@ -1,6 +1,6 @@
 import { copyingSetting, incompleteMessage } from "../domain/copy.ts";
 import { StoreError } from "../domain/store.ts";
-import { type ConnectionSettings, shownLocation } from "../store/database-url.ts";
+import { type ConnectionSettings, shownLocation } from "../store/location.ts";
 import type { PoolOptions } from "./driver.ts";
 import { codeOf, isUnreachable } from "./faults.ts";
 import { appliedSteps, migrateDatabase, schemaSteps } from "./migrations.ts";

@@ -1,7 +1,7 @@
 import type { ReservedSQL, SQL } from "bun";
 import { type BunSQLDatabase, drizzle } from "drizzle-orm/bun-sql";
 import { second } from "../domain/time.ts";
-import { type ConnectionSettings, type Host, hostsOf, shownHost } from "../store/database-url.ts";
+import { type ConnectionSettings, type Host, hostsOf, shownHost } from "../store/location.ts";
 import { driver, type PoolOptions } from "./driver.ts";
 import { DeadlineError, isConflictOfWork, isReadOnly, isUnreachable, NoPrimaryError } from "./faults.ts";
 

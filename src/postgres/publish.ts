@@ -1,5 +1,4 @@
 import type { DeliveryMode } from "../domain/applications.ts";
-import { BatchRefused } from "../domain/batches.ts";
 import type {
   DueDelivery,
   EventStore,
@@ -9,7 +8,7 @@ import type {
   SentEvent,
   StoredEvent,
 } from "../domain/deliveries.ts";
-import { DomainError, inOneLine } from "../domain/errors.ts";
+import { BatchRefused, DomainError, inOneLine } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import { second } from "../domain/time.ts";
 import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../store/rows.ts";

@@ -1,12 +1,12 @@
 import { newReplica } from "../domain/ids.ts";
 import type { Ownership, ReplicaLink } from "../domain/replicas.ts";
 import type { OnFault, Store } from "../domain/store.ts";
-import type { ConnectionSettings } from "../store/database-url.ts";
 import { livestreamStore } from "../store/drizzle/livestreams.ts";
 import { sharedNouns } from "../store/drizzle/nouns.ts";
 import { statisticStore } from "../store/drizzle/statistics.ts";
 import { subscriptionStore } from "../store/drizzle/subscriptions.ts";
 import { nounsOf } from "../store/effects.ts";
+import type { ConnectionSettings } from "../store/location.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { postgresDialect } from "./dialect.ts";
 import type { PoolOptions } from "./driver.ts";

@@ -1,5 +1,10 @@
-import { BatchRefused, type BatchResult } from "../domain/batches.ts";
-import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
+import {
+  BatchRefused,
+  type BatchResult,
+  DomainError,
+  type ErrorCode,
+  type ErrorDetails,
+} from "../domain/errors.ts";
 import { StoreError } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
 import { batchedPerTick } from "./event-loop.ts";

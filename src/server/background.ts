@@ -1,5 +1,5 @@
 import { storingStatistics } from "../delivery/maintenance.ts";
-import { heldSetting } from "../domain/store.ts";
+import { dataIdOf, heldSetting } from "../domain/store.ts";
 import { minute, second } from "../domain/time.ts";
 import {
   type BackupKeeper,
@@ -9,7 +9,6 @@ import {
 } from "../operations/backups/open-backups.ts";
 import { samplingSizes } from "../operations/storage.ts";
 import { repeating, supervise } from "../runtime/services.ts";
-import { dataIdOf } from "../store/stored-keys.ts";
 import { backupProgram } from "../thread-programs.ts";
 import type { Core } from "./core.ts";
 import type { Memory } from "./memory.ts";

@@ -4,12 +4,12 @@ import { rateLimiter } from "../api/http/rate-limit.ts";
 import { LoginChallenges } from "../api/oauth/login-challenges.ts";
 import { OutcomeStreams } from "../api/stream/outcome-streams.ts";
 import { catalogueOf, updateCatalogue } from "../domain/events/registered.ts";
+import { sealingKeyOf } from "../domain/store.ts";
 import { Ranking } from "../platform/ranking.ts";
 import { rereading } from "../platform/rereading.ts";
 import { PlatformFollower } from "../postgres/platform-follower.ts";
 import { RateShares } from "../postgres/rate-shares.ts";
 import { SharedOrders } from "../postgres/shared-orders.ts";
-import { sealingKeyOf } from "../store/stored-keys.ts";
 import type { Core } from "./core.ts";
 
 /** The data that the main thread has in memory, for both listeners. */

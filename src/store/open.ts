@@ -1,14 +1,18 @@
 import { lstatSync } from "node:fs";
 import { noReplicas, type Ownership, type ReplicaLink, soleOwnership } from "../domain/replicas.ts";
-import type { CheckStorage, OnFault, StorageFault, Store } from "../domain/store.ts";
+import {
+  type CheckStorage,
+  type OnFault,
+  type StorageFault,
+  type Store,
+  signingKeySetting,
+} from "../domain/store.ts";
 import { requireNotMoved } from "../operations/copy.ts";
-import { readDatabaseUrl } from "./database-url.ts";
-import type { DatabaseSettings, DataLocation } from "./location.ts";
+import { type DatabaseSettings, type DataLocation, readDatabaseUrl } from "./location.ts";
 import { databaseIn } from "./sqlite/directory.ts";
 import { storageFaultOf } from "./sqlite/faults.ts";
 import { storageCheck } from "./sqlite/storage-check.ts";
 import { type OpenOptions, openReader, openReaderIfReady, openStore } from "./sqlite/store.ts";
-import { signingKeySetting } from "./stored-keys.ts";
 
 /** A store that is open for writing. */
 export interface OpenStorage {

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { Engine } from "../../src/delivery/engine.ts";
 import { startEngineThread } from "../../src/delivery/thread/link.ts";
 import type { ReplicaNotification } from "../../src/domain/replicas.ts";
+import { signingKeySetting } from "../../src/domain/store.ts";
 import { day } from "../../src/domain/time.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
-import { signingKeySetting } from "../../src/store/stored-keys.ts";
 import { ownDirectory } from "../support/server.ts";
 
 const program = new URL("../../src/delivery/thread/worker.ts", import.meta.url).href;

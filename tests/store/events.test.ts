@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { type DeliveryMode, deliveryModes } from "../../src/domain/applications.ts";
-import { BatchRefused } from "../../src/domain/batches.ts";
 import { everything } from "../../src/domain/deliveries.ts";
+import { BatchRefused } from "../../src/domain/errors.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { isoTime } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";

@@ -1,7 +1,7 @@
 import type { Store } from "../../src/domain/store.ts";
 import { openPool, type Postgres } from "../../src/postgres/pool.ts";
 import { openPostgresStore } from "../../src/postgres/store.ts";
-import { readDatabaseUrl } from "../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../src/store/location.ts";
 import { afterThisTest } from "./after-tests.ts";
 import { emptyDatabase } from "./postgres.ts";
 

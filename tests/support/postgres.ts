@@ -1,7 +1,7 @@
 import { SQL } from "bun";
 import { migrateDatabase, schemaSteps } from "../../src/postgres/migrations.ts";
 import { openPool } from "../../src/postgres/pool.ts";
-import { readDatabaseUrl } from "../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../src/store/location.ts";
 import { isInstalled, startPostgres } from "./postgres-server.ts";
 
 /** A test's database. */

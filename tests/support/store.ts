@@ -13,7 +13,7 @@ import type { Store } from "../../src/domain/store.ts";
 import { isoTime } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import { openPostgresStore } from "../../src/postgres/store.ts";
-import { readDatabaseUrl } from "../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../src/store/location.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import { afterTests, afterThisTest } from "./after-tests.ts";
 import { giveTables } from "./migrated.ts";

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import type { BatchResult } from "../../domain/batches.ts";
 import type { NewEvent, TraceContext } from "../../domain/deliveries.ts";
-import { DomainError, inOneLine } from "../../domain/errors.ts";
+import { type BatchResult, DomainError, inOneLine } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import type { KnownAnswer } from "../../domain/idempotency.ts";

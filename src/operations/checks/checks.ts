@@ -6,8 +6,7 @@ import { second } from "../../domain/time.ts";
 import type { Config } from "../../server/settings/config.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
 import { type DatabaseSettings, locationOf } from "../../store/location.ts";
-import { databaseIn, holderOf } from "../../store/sqlite/directory.ts";
-import { becomeOwner } from "../../store/sqlite/owner.ts";
+import { becomeOwner, databaseIn, holderOf } from "../../store/sqlite/directory.ts";
 import { awsVariables } from "../backups/destination.ts";
 import {
   clockFinding,

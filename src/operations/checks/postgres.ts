@@ -4,9 +4,8 @@ import { shownSizes } from "../../domain/storage.ts";
 import { postgresFacts, sizesByKind, writableHosts } from "../../postgres/facts.ts";
 import { schemaOf } from "../../postgres/open.ts";
 import { openPool } from "../../postgres/pool.ts";
-import { type ConnectionSettings, readDatabaseUrl } from "../../store/database-url.ts";
 import type { DatabaseSettings } from "../../store/location.ts";
-import { shownDataLocation } from "../../store/location.ts";
+import { type ConnectionSettings, readDatabaseUrl, shownDataLocation } from "../../store/location.ts";
 import { factFindings } from "./database.ts";
 
 /** Checks a PostgreSQL database. Also returns its facts for other checks; null when unknown. */

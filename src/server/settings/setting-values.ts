@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { proxyOf } from "../../delivery/send/address.ts";
 import { day, durationMs, hour, minute } from "../../domain/time.ts";
 import { trustedProxies } from "../../runtime/client-address.ts";
-import { readDatabaseUrl } from "../../store/database-url.ts";
+import { readDatabaseUrl } from "../../store/location.ts";
 
 /** A setting: its help, default and parser. */
 export interface Setting<T> {

@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import { type BatchMode, BatchRefused, type BatchResult } from "../../domain/batches.ts";
+import { type BatchMode, BatchRefused, type BatchResult } from "../../domain/errors.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 
 /** The steps that store a batch whose rows may be refused one by one. */

@@ -1,6 +1,6 @@
 import { eq, gt, max, or, sql } from "drizzle-orm";
-import { BatchRefused } from "../../domain/batches.ts";
 import type { CategoryStore, NewCategory, NewTag, Tag } from "../../domain/categories.ts";
+import { BatchRefused } from "../../domain/errors.ts";
 import { maxId } from "../../domain/ids.ts";
 import { freeSlugs } from "./batches.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";

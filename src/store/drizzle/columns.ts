@@ -1,3 +1,4 @@
+import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import type { ClientType, DeliveryMode, LockableField, RetiredSecret } from "../../domain/applications.ts";
 import type { NewAuditEntry } from "../../domain/audit.ts";
 import type { Tag } from "../../domain/categories.ts";
@@ -9,7 +10,21 @@ import type { ReplayState } from "../../domain/replays.ts";
 import type { StatisticKind, StatisticPeriod } from "../../domain/statistics.ts";
 import type { LoginAnswer, Scope, ScopeName } from "../../domain/tokens.ts";
 import type { WebhookHeader } from "../../domain/webhook-headers.ts";
-import type { Kinds, ReferredColumn } from "./column-kinds.ts";
+import type { kinds } from "../../postgres/columns.ts";
+
+/*
+ * This folder declares the tables that both databases have, without indexes and without columns that only one of them
+ * has. Their types are PostgreSQL's.
+ *
+ * Integer times are milliseconds since the epoch, by the clock of the server. Text times are ISO 8601 and only shown.
+ * Those of the platform are stored as it sent them, with up to nine digits of a second.
+ */
+
+/** Constructors of columns. Each database has its own. */
+export type Kinds = typeof kinds;
+
+/** The column that a foreign key refers to. */
+export type ReferredColumn = () => AnyPgColumn;
 
 export const userColumns = ({ text, integer, boolean }: Kinds) => ({
   id: integer().primaryKey(),

@@ -19,6 +19,7 @@ import { StoreError } from "../../domain/store.ts";
 import { columnsOf } from "../drizzle/columns-of.ts";
 import { attemptReader } from "./deliveries.ts";
 import { type KeptBody, keptBody, readableBody } from "./delivery-rows.ts";
+import { tables } from "./dialect.ts";
 import {
   copyingIn,
   databaseIn,
@@ -32,7 +33,6 @@ import { codeOf } from "./faults.ts";
 import { migrate } from "./migrations.ts";
 import { look, openDatabase, schemaState } from "./open.ts";
 import { fillingSearch } from "./search.ts";
-import { tables } from "./tables.ts";
 
 /** Tables that are not copied, with the reason. */
 export const sqliteNotCopied: Readonly<Record<string, string>> = {

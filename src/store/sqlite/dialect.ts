@@ -8,8 +8,12 @@ import { excluded } from "../drizzle/columns-of.ts";
 import type { Dialect, Orm, Tables, Work } from "../drizzle/dialect.ts";
 import type { Commit } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
-import { isHandedOut, isOneOf, placeholders } from "./schema.ts";
-import { tables } from "./tables.ts";
+import * as schema from "./schema.ts";
+
+const { placeholders, isOneOf, isHandedOut, shared: _shared, deliveryRegionBits: _bits, ...all } = schema;
+
+/** All tables with a drizzle schema. */
+export const tables = all;
 
 /** Columns that only PostgreSQL has, or that may be null only here. Shared code does not read them. */
 type Other = "made" | "published_by" | "folded";

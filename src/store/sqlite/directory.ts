@@ -13,18 +13,20 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { StoreError } from "../../domain/store.ts";
 import { codeOf, damaged, isDamage } from "./faults.ts";
-import { becomeOwner } from "./owner.ts";
 
 /** The name of the database in its directory. */
 export const databaseFile = "onair.db";
+
 /** The names of the lock, and of the file with the pid of its owner, which error messages show. */
 export const lockFile = "onair.lock";
+
 export const pidFile = "onair.pid";
 
 /** Returns the path of the database in a data directory. */
@@ -38,6 +40,147 @@ export const setAsideIn = (directory: string): string => join(directory, "onair.
 
 /** Returns the path of the file that `onair copy` fills before it becomes the database. */
 export const copyingIn = (directory: string): string => join(directory, "onair.copying");
+
+/** What `becomeOwner` changed: the user that this process was made to run as, and the directory of that user. */
+let became: { readonly uid: number; readonly directory: string } | null = null;
+
+/**
+ * Makes a process of root run as the owner of a data directory, for good, before it opens a file there. Files that it
+ * creates then belong to the server's user, and a link that this user placed there leads to nothing that the user could
+ * not open anyway. Does nothing for other users, and where root is the owner. A missing directory has the owner of the
+ * directory in which it will be created. Files that only root may open have to be open before. Throws a `StoreError`
+ * when the system refuses.
+ */
+export function becomeOwner(directory: string): void {
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = ownerOf(resolve(directory));
+  if (uid === 0) return;
+  try {
+    // The groups of the user, without those of root.
+    process.setgroups?.([gid]);
+    process.setgid?.(gid);
+    process.setuid?.(uid);
+  } catch (error) {
+    throw new StoreError(
+      `${directory} belongs to user ${uid}, and root may not become that user here (${error instanceof Error ? error.message : error}). Run this as user ${uid}.`,
+    );
+  }
+  became = { uid, directory };
+}
+
+/** Says as whom this process runs since `becomeOwner`; null if that changed nothing. */
+export function ownerInForce(): string | null {
+  if (became === null) return null;
+  return `From the moment it opened ${became.directory}, this command ran as user ${became.uid}, who owns that directory, and not as root.`;
+}
+
+/** Where a path leads through a file, the owner of that file: opening it fails afterwards, with its own reason. */
+function ownerOf(path: string): Stats {
+  try {
+    return statSync(path);
+  } catch (error) {
+    if (!/^(ENOENT|ENOTDIR)$/.test((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    return ownerOf(dirname(path));
+  }
+}
+
+/** The lock of a data directory, held until `close`. */
+export interface DirectoryLock {
+  close(): void;
+}
+
+/**
+ * Locks a data directory for this process, and creates it if it is missing. A process of root becomes its owner first.
+ * Throws a `StoreError` when it is in use or cannot be used.
+ *
+ * The lock is an exclusive transaction of SQLite on a second, empty database. The kernel releases it when the process
+ * ends in any way, so no stale lock remains. The file with the pid is only for error messages.
+ */
+export function lockDirectory(directory: string): DirectoryLock {
+  const [pidPath, lockPath] = [join(directory, pidFile), join(directory, lockFile)];
+  try {
+    becomeOwner(directory);
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    // Created with this mode, as all files of the directory.
+    openPrivate(lockPath, () => {});
+    const lock = new Database(lockPath, { create: false, readwrite: true });
+    // Long enough for `holderOf` in another process to finish its read.
+    lock.run("PRAGMA busy_timeout = 50");
+    lock.run("PRAGMA locking_mode = EXCLUSIVE");
+    // Nothing is written: SQLite would make a journal for the first page of the empty database.
+    lock.run("PRAGMA journal_mode = MEMORY");
+    lock.run("BEGIN EXCLUSIVE");
+    notePid(pidPath);
+    return { close: () => lock.close() };
+  } catch (error) {
+    if (isHeld(error)) {
+      const pid = readPid(pidPath);
+      const owner = pid === null ? "another process" : `process ${pid}`;
+      throw new StoreError(
+        `The data directory ${directory} is in use by ${owner}. Stop it, name another directory with --data, or, if the command has --url, use the running server with it.`,
+      );
+    }
+    if (isDamage(error)) {
+      throw new StoreError(`${lockPath} is damaged (${codeOf(error)}). Remove it: it contains no data.`);
+    }
+    throw explain(error, directory);
+  }
+}
+
+/** Opens a file that only this user may read, created if missing, but not where a link leads to. */
+function openPrivate(path: string, use: (file: number) => void): void {
+  const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
+  const file = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600);
+  try {
+    fchmodSync(file, 0o600);
+    use(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Writes the pid. On a full disk the file stays empty, because it is not worth failing for. */
+function notePid(path: string): void {
+  try {
+    openPrivate(path, (file) => {
+      ftruncateSync(file);
+      writeFileSync(file, `${process.pid}\n`);
+    });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code))))
+      throw error;
+  }
+}
+
+/** Returns the process that has locked a directory (its pid may be unknown), or null when none has. Changes nothing. */
+export function holderOf(directory: string): { readonly pid: number | null } | null {
+  const file = join(directory, lockFile);
+  if (!existsSync(file)) return null;
+  let lock: Database | null = null;
+  try {
+    lock = new Database(file, { readonly: true });
+    lock.run("PRAGMA busy_timeout = 0");
+    lock.query("SELECT 1 FROM sqlite_schema").get();
+    return null;
+  } catch (error) {
+    // Any other error is about a file that a crashed process has left, or that this user may not open.
+    return isHeld(error) ? { pid: readPid(join(directory, pidFile)) } : null;
+  } finally {
+    lock?.close();
+  }
+}
+
+function isHeld(error: unknown): boolean {
+  return error instanceof SQLiteError && error.code === "SQLITE_BUSY";
+}
+
+function readPid(file: string): number | null {
+  try {
+    return Number.parseInt(readFileSync(file, "utf8"), 10) || null;
+  } catch {
+    return null;
+  }
+}
 
 /**
  * Throws a `StoreError` when a directory without a database has parts of one. An empty database must not be created
@@ -149,103 +292,5 @@ export function sync(path: string): void {
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
-  }
-}
-
-/** The lock of a data directory, held until `close`. */
-export interface DirectoryLock {
-  close(): void;
-}
-
-/**
- * Locks a data directory for this process, and creates it if it is missing. A process of root becomes its owner first.
- * Throws a `StoreError` when it is in use or cannot be used.
- *
- * The lock is an exclusive transaction of SQLite on a second, empty database. The kernel releases it when the process
- * ends in any way, so no stale lock remains. The file with the pid is only for error messages.
- */
-export function lockDirectory(directory: string): DirectoryLock {
-  const [pidPath, lockPath] = [join(directory, pidFile), join(directory, lockFile)];
-  try {
-    becomeOwner(directory);
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    // Created with this mode, as all files of the directory.
-    openPrivate(lockPath, () => {});
-    const lock = new Database(lockPath, { create: false, readwrite: true });
-    // Long enough for `holderOf` in another process to finish its read.
-    lock.run("PRAGMA busy_timeout = 50");
-    lock.run("PRAGMA locking_mode = EXCLUSIVE");
-    // Nothing is written: SQLite would make a journal for the first page of the empty database.
-    lock.run("PRAGMA journal_mode = MEMORY");
-    lock.run("BEGIN EXCLUSIVE");
-    notePid(pidPath);
-    return { close: () => lock.close() };
-  } catch (error) {
-    if (isHeld(error)) {
-      const pid = readPid(pidPath);
-      const owner = pid === null ? "another process" : `process ${pid}`;
-      throw new StoreError(
-        `The data directory ${directory} is in use by ${owner}. Stop it, name another directory with --data, or, if the command has --url, use the running server with it.`,
-      );
-    }
-    if (isDamage(error)) {
-      throw new StoreError(`${lockPath} is damaged (${codeOf(error)}). Remove it: it contains no data.`);
-    }
-    throw explain(error, directory);
-  }
-}
-
-/** Opens a file that only this user may read, created if missing, but not where a link leads to. */
-function openPrivate(path: string, use: (file: number) => void): void {
-  const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
-  const file = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600);
-  try {
-    fchmodSync(file, 0o600);
-    use(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Returns the process that has locked a directory (its pid may be unknown), or null when none has. Changes nothing. */
-export function holderOf(directory: string): { readonly pid: number | null } | null {
-  const file = join(directory, lockFile);
-  if (!existsSync(file)) return null;
-  let lock: Database | null = null;
-  try {
-    lock = new Database(file, { readonly: true });
-    lock.run("PRAGMA busy_timeout = 0");
-    lock.query("SELECT 1 FROM sqlite_schema").get();
-    return null;
-  } catch (error) {
-    // Any other error is about a file that a crashed process has left, or that this user may not open.
-    return isHeld(error) ? { pid: readPid(join(directory, pidFile)) } : null;
-  } finally {
-    lock?.close();
-  }
-}
-
-/** Writes the pid. On a full disk the file stays empty, because it is not worth failing for. */
-function notePid(path: string): void {
-  try {
-    openPrivate(path, (file) => {
-      ftruncateSync(file);
-      writeFileSync(file, `${process.pid}\n`);
-    });
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code))))
-      throw error;
-  }
-}
-
-function isHeld(error: unknown): boolean {
-  return error instanceof SQLiteError && error.code === "SQLITE_BUSY";
-}
-
-function readPid(file: string): number | null {
-  try {
-    return Number.parseInt(readFileSync(file, "utf8"), 10) || null;
-  } catch {
-    return null;
   }
 }

@@ -9,7 +9,7 @@ import {
   type Migration,
   statementsOf,
 } from "../applied-migrations.ts";
-import { tables } from "./tables.ts";
+import { tables } from "./dialect.ts";
 
 /** All migrations in order; imported as text, so that they are inside the executable. */
 export const migrations: readonly Migration[] = [{ name: "0000_start", sql: start }];

@@ -5,6 +5,7 @@ import { count } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { StoreError } from "../../domain/store.ts";
 import {
+  becomeOwner,
   type DirectoryLock,
   databaseIn,
   explain,
@@ -15,12 +16,11 @@ import {
   wrongFileIn,
 } from "./directory.ts";
 import { damaged, storageFaultOf } from "./faults.ts";
-import { becomeWriter } from "./fence.ts";
 import { appliedMigrations, isNewest, isOurs, migrate, migrations, missingIn } from "./migrations.ts";
-import { becomeOwner } from "./owner.ts";
 import { users } from "./schema.ts";
 import { fillingSearch } from "./search.ts";
 import { moveEarlierStaged, type WriterConflict } from "./staged.ts";
+import { becomeWriter } from "./storage-check.ts";
 
 /**
  * Reads the database of a directory without changing any file, whether or not a server has it open. Exception: after a

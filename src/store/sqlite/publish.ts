@@ -2,7 +2,6 @@ import type { Database } from "bun:sqlite";
 import { and, eq, ne, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DeliveryMode } from "../../domain/applications.ts";
-import { BatchRefused } from "../../domain/batches.ts";
 import type {
   DeliveryStatus,
   DueDelivery,
@@ -10,7 +9,7 @@ import type {
   NewEvent,
   StoredEvent,
 } from "../../domain/deliveries.ts";
-import { DomainError, inOneLine } from "../../domain/errors.ts";
+import { BatchRefused, DomainError, inOneLine } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import { newId } from "../../domain/ids.ts";
 import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../rows.ts";

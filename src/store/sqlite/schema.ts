@@ -19,7 +19,6 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { DeliveryStatus } from "../../domain/deliveries.ts";
-import type { Kinds, ReferredColumn } from "../drizzle/column-kinds.ts";
 import {
   applicationColumns,
   auditColumns,
@@ -30,11 +29,13 @@ import {
   endpointColumns,
   eventTypeColumns,
   idempotencyKeyColumns,
+  type Kinds,
   livestreamColumns,
   loginRequestColumns,
   noticeColumns,
   operatorKeyColumns,
   operatorSessionColumns,
+  type ReferredColumn,
   refreshTokenColumns,
   removedDeliveryColumns,
   replayColumns,

@@ -4,7 +4,7 @@ import { SQL } from "bun";
 import type { Store } from "../../../src/domain/store.ts";
 import { type NewUser, type UserInput, userFrom } from "../../../src/domain/users.ts";
 import { openPostgresStore } from "../../../src/postgres/store.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
 import type { Bench } from "../support/bench.ts";

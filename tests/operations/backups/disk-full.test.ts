@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { dataIdOf } from "../../../src/domain/store.ts";
 import { Backups } from "../../../src/operations/backups/backups.ts";
 import { createLog } from "../../../src/runtime/log.ts";
-import { dataIdOf } from "../../../src/store/stored-keys.ts";
 import { addBallast, backupFiles, backupsPath, madeBackup } from "../../support/backups.ts";
 import { run } from "../../support/process.ts";
 import { json, ownDirectory, ownServer, startServer, type TestServer } from "../../support/server.ts";

@@ -5,7 +5,7 @@ import { channelFrom } from "../../../src/domain/livestreams.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { userFrom } from "../../../src/domain/users.ts";
 import { openPostgresStore } from "../../../src/postgres/store.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { emptyDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
 
 const at = "2026-01-02T03:04:05Z";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { withoutPassword } from "../../../src/server/settings/setting-values.ts";
-import { namedLocation, readDatabaseUrl, shownLocation } from "../../../src/store/database-url.ts";
+import { namedLocation, readDatabaseUrl, shownLocation } from "../../../src/store/location.ts";
 
 describe("the URL of a database", () => {
   test.each([

@@ -3,7 +3,7 @@ import { StoreError } from "../../../src/domain/store.ts";
 import { schemaSteps } from "../../../src/postgres/migrations.ts";
 import { openPostgres } from "../../../src/postgres/open.ts";
 import { openPostgresReader } from "../../../src/postgres/store.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { bareDatabase, emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
 

@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { newEndpoint } from "../../../src/domain/endpoints.ts";
 import { openPostgresStore } from "../../../src/postgres/store.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 import { attemptResult, loggedDeliveries, newEvent, storedAt, subscriber } from "../../support/store.ts";

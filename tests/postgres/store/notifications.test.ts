@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { Notifications, notify, topic } from "../../../src/postgres/notifications.ts";
 import { openPool } from "../../../src/postgres/pool.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { bareDatabase, hasPostgres } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
 

@@ -16,7 +16,6 @@ import type { Postgres } from "../../../src/postgres/pool.ts";
 import { eventPublisher } from "../../../src/postgres/publish.ts";
 import { ClaimedDeliveries } from "../../../src/postgres/queue.ts";
 import { OwnedShards } from "../../../src/postgres/shards.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
 import type { Orm } from "../../../src/store/drizzle/dialect.ts";
 import {
   cancelRemoved,
@@ -24,6 +23,7 @@ import {
   endpointStore,
   renewEndpoint,
 } from "../../../src/store/drizzle/endpoints.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 import { attemptResult, newEvent, storedAt, wholeLog } from "../../support/store.ts";
 

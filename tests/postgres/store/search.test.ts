@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Store } from "../../../src/domain/store.ts";
 import { type NewUser, userFrom } from "../../../src/domain/users.ts";
 import { openPostgresStore } from "../../../src/postgres/store.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { emptyDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
 
 /** Names with parts that thousands have, or hundreds; some have the trigrams of such a part, and not the part. */

@@ -5,7 +5,7 @@ import { driver } from "../../../src/postgres/driver.ts";
 import { explainedFault } from "../../../src/postgres/faults.ts";
 import { openPostgres } from "../../../src/postgres/open.ts";
 import { openPool, primaryOf } from "../../../src/postgres/pool.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { hasOpenssl, selfSigned } from "../../support/certificates.ts";
 import { unusedPort } from "../../support/ports.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { Notifications } from "../../../src/postgres/notifications.ts";
 import { openPool } from "../../../src/postgres/pool.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { emptyDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
 import { type TcpProxy, tcpProxy } from "../../support/tcp-proxy.ts";

@@ -4,7 +4,7 @@ import type { Store } from "../../../src/domain/store.ts";
 import { day } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
 import { openPostgresStore } from "../../../src/postgres/store.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 import { attemptResult, loggedDeliveries, newEvent, storedAt, subscriber } from "../../support/store.ts";
 import { type SilentAt, tcpProxy } from "../../support/tcp-proxy.ts";

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { userFrom } from "../../../src/domain/users.ts";
 import { openPostgresStore } from "../../../src/postgres/store.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 import { ownPostgres, waitingForLocks } from "../../support/postgres-stores.ts";
 import { storedApplication } from "../../support/store.ts";

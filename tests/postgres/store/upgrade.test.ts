@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { appliedSteps, migrateDatabase, schemaSteps } from "../../../src/postgres/migrations.ts";
 import { openPool, type Postgres } from "../../../src/postgres/pool.ts";
-import { readDatabaseUrl } from "../../../src/store/database-url.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 import { expectFailure, run } from "../../support/process.ts";
 import { startServer } from "../../support/server.ts";

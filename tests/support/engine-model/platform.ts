@@ -1,8 +1,7 @@
 import { newWebhookSecret } from "../../../src/delivery/signature.ts";
-import { BatchRefused } from "../../../src/domain/batches.ts";
 import type { DeliveryRecord } from "../../../src/domain/deliveries.ts";
 import { type Endpoint, keepDisabledMs } from "../../../src/domain/endpoints.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
+import { BatchRefused, DomainError } from "../../../src/domain/errors.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { day, hour, second } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";

@@ -15,7 +15,7 @@ import {
 } from "lucide";
 import { render } from "preact";
 import { Route, Router } from "preact-iso";
-import { base } from "./client.ts";
+import { admin, base, done } from "./client.ts";
 import { DeliveryPage as Delivery } from "./deliveries/one.tsx";
 import { allDeliveries, DeliverySourceProvider } from "./deliveries/source.ts";
 import { Application } from "./pages/console/application.tsx";
@@ -29,16 +29,15 @@ import { Keys } from "./pages/console/keys.tsx";
 import { type Operator, OperatorProvider } from "./pages/console/operator.tsx";
 import { Overview } from "./pages/console/overview.tsx";
 import { Publish } from "./pages/console/publish.tsx";
-import { searchEverything } from "./pages/console/search.ts";
 import { Settings } from "./pages/console/settings.tsx";
 import { Subscriptions } from "./pages/console/subscriptions.tsx";
 import { Traffic } from "./pages/console/traffic.tsx";
-import { User } from "./pages/console/user.tsx";
-import { Users } from "./pages/console/users.tsx";
-import { Nothing } from "./pages/nothing.tsx";
+import { User, Users } from "./pages/console/users.tsx";
+import type { PaletteEntry } from "./parts/palette.tsx";
 import { type NavGroup, Shell } from "./parts/shell.tsx";
+import { to } from "./places.ts";
 import type { ConsoleSession } from "./session.ts";
-import { SignedIn } from "./signed-in.tsx";
+import { Nothing, SignedIn } from "./signed-in.tsx";
 
 type Role = ConsoleSession["key"]["role"];
 
@@ -132,3 +131,37 @@ function Console() {
 }
 
 render(<Console />, document.getElementById("app") ?? document.body);
+
+const most = 6;
+const shortestQuery = 3;
+
+/** Searches for the palette: deliveries and applications by id, applications and users by name. */
+async function searchEverything(text: string, role: Operator["role"]): Promise<readonly PaletteEntry[]> {
+  const { signal } = new AbortController();
+  const id = text.toUpperCase();
+  const found: PaletteEntry[] = [];
+  if (role !== "publisher") {
+    if (/^[0-9A-Z]{26}$/.test(id)) {
+      const delivery = await allDeliveries(false)
+        .one(id, signal)
+        .catch(() => null);
+      if (delivery) found.push({ text: delivery.type, kind: "Delivery", href: to(`/deliveries/${id}`) });
+      const { data } = await admin.GET("/admin/v1/applications/{id}", { params: { path: { id } }, signal });
+      if (data) found.push({ text: data.name, kind: "Application", href: to(`/applications/${id}`) });
+    }
+    const byName = { name: text.slice(0, 100), limit: most };
+    const { data: named } = await done(
+      admin.GET("/admin/v1/applications", { params: { query: byName }, signal }),
+    );
+    for (const one of named) {
+      found.push({ text: one.name, kind: "Application", href: to(`/applications/${one.id}`) });
+    }
+  }
+  if (text.length >= shortestQuery) {
+    const query = { query: text.slice(0, 100), limit: most };
+    const { data } = await done(admin.GET("/admin/v1/users/search", { params: { query }, signal }));
+    for (const { id, username } of data)
+      found.push({ text: username, kind: "User", href: to(`/users/${id}`) });
+  }
+  return found;
+}

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Loaded, useAction, useLoad, type Watched } from "./load.ts";
-import { keepPages, keptPages } from "./parts/kept-scroll.ts";
+import { keepPages, keptPages } from "./parts/kept-place.ts";
 import type { MoreProps } from "./parts/table.tsx";
 
 /** A page of a list of the API. */

@@ -5,7 +5,6 @@ import { api, base, done } from "./client.ts";
 import { DeliveriesPage } from "./deliveries/list.tsx";
 import { DeliveryPage as Delivery } from "./deliveries/one.tsx";
 import { DeliverySourceProvider, ownDeliveries } from "./deliveries/source.ts";
-import { Nothing } from "./pages/nothing.tsx";
 import { PortalApplication } from "./pages/portal/application.tsx";
 import { EventTypes } from "./pages/portal/event-types.tsx";
 import { Overview } from "./pages/portal/overview.tsx";
@@ -17,7 +16,7 @@ import type { PaletteEntry } from "./parts/palette.tsx";
 import { type NavGroup, Shell } from "./parts/shell.tsx";
 import { to } from "./places.ts";
 import type { PortalSession } from "./session.ts";
-import { SignedIn } from "./signed-in.tsx";
+import { Nothing, SignedIn } from "./signed-in.tsx";
 
 const groups: readonly NavGroup[] = [
   {

@@ -3,9 +3,11 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Fault, hasExpired, otherTabs, reconnects, session } from "./client.ts";
 import { useAction } from "./load.ts";
+import { Head, LinkButton } from "./parts/basics.tsx";
 import { Dialog } from "./parts/dialog.tsx";
 import { Field, Form } from "./parts/form.tsx";
 import { SignInPage } from "./parts/shell.tsx";
+import { to } from "./places.ts";
 
 interface SignedInProps<Session> {
   readonly kind: string;
@@ -110,6 +112,18 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
           {form}
         </Dialog>
       )}
+    </>
+  );
+}
+
+/** The page for an unknown URL. */
+export function Nothing() {
+  return (
+    <>
+      <Head title="Page not found">The address may be mistyped, or the page no longer exists.</Head>
+      <div class="row">
+        <LinkButton href={to("")}>Go to the overview</LinkButton>
+      </div>
     </>
   );
 }

@@ -1,9 +1,8 @@
 import { Check, CircleAlert, CircleCheck, Copy, type IconNode, RefreshCw, TriangleAlert } from "lucide";
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, h } from "preact";
 import { useState } from "preact/hooks";
 import type { Fault } from "../client.ts";
 import { useTitle } from "../places.ts";
-import { Icon } from "./icon.tsx";
 
 /** A size like "1.2 GB". */
 export const size = (bytes: number) =>
@@ -264,5 +263,23 @@ export function Facts({ rows }: { rows: readonly (readonly [string, ComponentChi
           ),
       )}
     </dl>
+  );
+}
+
+/** A decorative icon, hidden from screen readers. */
+export function Icon({ of }: { of: IconNode }) {
+  return (
+    <svg
+      class="icon"
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="2"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
+      {of.map(([tag, attributes]) => h(tag, attributes))}
+    </svg>
   );
 }

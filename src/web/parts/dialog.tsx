@@ -1,8 +1,7 @@
-import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import type { ComponentChildren, RefObject } from "preact";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { type Action, useAction } from "../load.ts";
 import { Form } from "./form.tsx";
-import { useModal } from "./modal.ts";
 
 interface DialogProps {
   readonly title: string;
@@ -71,4 +70,16 @@ export function Confirm({ act, ...rest }: ConfirmProps) {
     rest.onClose();
   });
   return <FormDialog isDangerous of={doing} {...rest} />;
+}
+
+/** Opens a modal dialog, which keeps the focus inside. */
+export function useModal(): RefObject<HTMLDialogElement | null> {
+  const ref = useRef<HTMLDialogElement>(null);
+  // A dialog restores the focus only if it is closed before it is removed. Other effects are cleaned up after that.
+  useLayoutEffect(() => {
+    const dialog = ref.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return ref;
 }

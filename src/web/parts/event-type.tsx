@@ -5,7 +5,7 @@ import { useQuery } from "../places.ts";
 import { Empty, Status } from "./basics.tsx";
 import { Code, Tabs } from "./code.tsx";
 import { Find, Select } from "./form.tsx";
-import { useKeptFocus } from "./kept-focus.ts";
+import { useKeptFocus } from "./kept-place.ts";
 import { Read } from "./table.tsx";
 
 interface EventType {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { useModal } from "./modal.ts";
+import { useModal } from "./dialog.tsx";
 
 /** A result of the palette. */
 export interface PaletteEntry {

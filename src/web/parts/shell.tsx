@@ -7,10 +7,8 @@ import { base, hasExpired, isConnected, isUpgraded, reconnects } from "../client
 import { useLiveStream } from "../live.ts";
 import { siteTitle, to, useTitle } from "../places.ts";
 import { applyTheme, changeTheme, onSystemTheme } from "../theme.ts";
-import { Button } from "./basics.tsx";
-import { Icon } from "./icon.tsx";
-import { focusHeading, useFocusOfTheRemoved } from "./kept-focus.ts";
-import { useKeptScroll } from "./kept-scroll.ts";
+import { Button, Icon } from "./basics.tsx";
+import { focusHeading, useFocusOfTheRemoved, useKeptScroll } from "./kept-place.ts";
 import { Palette, type PaletteEntry } from "./palette.tsx";
 import { Toasts } from "./toasts.tsx";
 

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { admin, done } from "../../client.ts";
-import { LatestDeliveries } from "../../deliveries/latest.tsx";
-import { EndpointNotice } from "../../endpoint.tsx";
+import { LatestDeliveries } from "../../deliveries/list.tsx";
+import { deliveryWays, EndpointNotice } from "../../endpoint.tsx";
+import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
 import {
@@ -17,12 +18,13 @@ import {
   Value,
 } from "../../parts/basics.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
-import { Read } from "../../parts/table.tsx";
+import { Check, Field, Form, Select } from "../../parts/form.tsx";
+import { RotateDialog } from "../../parts/secret.tsx";
+import { Read, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
-import { ApplicationActions } from "./application-actions.tsx";
-import { ApplicationSettings } from "./application-settings.tsx";
+import { headerChanges, headerLines, webhookHeadersHint } from "../../webhook-headers.ts";
 import { useOperator } from "./operator.tsx";
 
 type Application = components["schemas"]["Application"];
@@ -219,6 +221,229 @@ function Danger({
           </p>
         </Confirm>
       )}
+    </Card>
+  );
+}
+
+type Asked = "client_secret" | "webhook_secret" | "revoke";
+
+/** The secrets and tokens of an application: rotate a secret, revoke all tokens. */
+function ApplicationActions({ application: { id, name, client_type } }: { application: Application }) {
+  const { canChange } = useOperator();
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const path = { params: { path: { id } } };
+  const tokens = useLoad(
+    (signal) => done(admin.GET("/admin/v1/applications/{id}/tokens", { ...path, signal })),
+    [id],
+    ["applications"],
+  );
+  const close = () => setAsked(null);
+  const revoke = async () => {
+    await done(admin.DELETE("/admin/v1/applications/{id}/tokens", path));
+    toast(`All tokens of ${name} are revoked.`);
+    tokens.reload();
+  };
+  const listed = tokens.data?.data ?? [];
+  return (
+    <Card
+      isFlush={listed.length > 0}
+      title="Secrets and tokens"
+      actions={
+        canChange && (
+          <>
+            {client_type === "confidential" && (
+              <Button isSmall onClick={() => setAsked("client_secret")}>
+                Rotate client secret
+              </Button>
+            )}
+            <Button isSmall onClick={() => setAsked("webhook_secret")}>
+              Rotate signing secret
+            </Button>
+            {listed.length > 0 && (
+              <Button isSmall kind="danger" onClick={() => setAsked("revoke")}>
+                Revoke all tokens
+              </Button>
+            )}
+          </>
+        )
+      }
+    >
+      <FaultNotice fault={tokens.fault} />
+      {tokens.data && listed.length === 0 && <p class="muted">It has no active tokens.</p>}
+      {listed.length > 0 && (
+        <Table
+          label="Tokens"
+          rows={listed.slice(0, 20)}
+          keyOf={(token) => JSON.stringify(token)}
+          columns={[
+            {
+              name: "Issued to",
+              show: ({ user_id }) => (user_id === null ? "the application" : `user ${user_id}`),
+            },
+            { name: "Scopes", show: ({ scopes }) => scopes.join(", ") },
+            { name: "Expires", isNumber: true, show: ({ expires_at }) => <Time at={expires_at} /> },
+          ]}
+        />
+      )}
+      {listed.length > 20 && <footer class="muted">and {number(listed.length - 20)} more</footer>}
+      {asked === "client_secret" && (
+        <RotateDialog
+          name="Client secret"
+          rotate={async (body) =>
+            (await done(admin.POST("/admin/v1/applications/{id}/client-secret", { ...path, body })))
+              .client_secret
+          }
+          onClose={close}
+        />
+      )}
+      {asked === "webhook_secret" && (
+        <RotateDialog
+          name="Signing secret"
+          rotate={async (body) =>
+            (await done(admin.POST("/admin/v1/applications/{id}/webhook-secret", { ...path, body })))
+              .webhook_secret
+          }
+          onClose={close}
+        />
+      )}
+      {asked === "revoke" && (
+        <Confirm title={`Revoke all tokens of ${name}?`} verb="Revoke" act={revoke} onClose={close}>
+          <p>
+            The application must request new tokens, and its users must sign in again. This cannot be undone.
+          </p>
+        </Confirm>
+      )}
+    </Card>
+  );
+}
+
+const scopes = ["users:read", "events:subscribe"] as const;
+const lockable = [
+  ["webhook_url", "webhook URL"],
+  ["webhook_headers", "webhook headers"],
+  ["delivery", "delivery"],
+  ["redirect_uris", "redirect URIs"],
+] as const;
+
+const text = (value: number | null) => (value === null ? "" : String(value));
+const limit = (value: string) => (value.trim() === "" ? null : Number(value));
+const toggled = <T,>(list: readonly T[], one: T): T[] =>
+  list.includes(one) ? list.filter((other) => other !== one) : [...list, one];
+
+/** The settings of an application that an operator may change. */
+function ApplicationSettings({ application, onSaved }: { application: Application; onSaved: () => void }) {
+  const { id } = application;
+  const saved = {
+    name: application.name,
+    webhook_url: application.webhook_url ?? "",
+    webhook_headers: headerLines(application.webhook_headers),
+    delivery: application.delivery,
+    scopes: application.scopes,
+    redirect_uris: application.redirect_uris.join("\n"),
+    rate_limit: text(application.rate_limit),
+    subscription_limit: text(application.subscription_limit),
+    webhook_concurrency: text(application.webhook_concurrency),
+    locked: application.locked,
+    owner_user_id: text(application.owner_user_id),
+  };
+  const form = useForm(saved, async (changes, values) => {
+    const { name, webhook_url, webhook_headers, delivery, scopes, redirect_uris, locked, ...limits } =
+      changes;
+    const numbers = Object.entries(limits).map(([field, value]) => [field, limit(value)]);
+    if (Object.keys(changes).length === 0) return toast("Nothing was changed.");
+    const body = {
+      ...(name !== undefined && { name }),
+      ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
+      ...(webhook_headers !== undefined && {
+        webhook_headers: headerChanges(webhook_headers, {
+          headers: application.webhook_headers,
+          url: application.webhook_url,
+          nextUrl: values.webhook_url,
+        }),
+      }),
+      ...(delivery && { delivery }),
+      ...(scopes && { scopes }),
+      ...(redirect_uris !== undefined && { redirect_uris: redirect_uris.split(/\s+/).filter(Boolean) }),
+      ...(locked && { locked }),
+      ...Object.fromEntries(numbers),
+    };
+    const changed = await done(
+      admin.PATCH("/admin/v1/applications/{id}", { params: { path: { id } }, body }),
+    );
+    // Typed values are masked from now on.
+    put({ webhook_headers: headerLines(changed.webhook_headers) });
+    toast("Saved. The changes apply from now on.");
+    onSaved();
+  });
+  const { values, put, at } = form;
+  return (
+    <Card title="Settings">
+      <Form label="Settings" of={form} verb="Save">
+        <Field label="Name" required {...at("name")} />
+        <Field label="Webhook URL" type="url" {...at("webhook_url")} />
+        <Field label="Webhook headers" rows={2} isCode hint={webhookHeadersHint} {...at("webhook_headers")} />
+        <Select
+          label="Delivery method"
+          value={values.delivery}
+          options={deliveryWays}
+          onChange={(value) => put({ delivery: value as Application["delivery"] })}
+        />
+        <fieldset class="stack tight">
+          <legend class="label">Scopes</legend>
+          {scopes.map((scope) => (
+            <Check
+              key={scope}
+              label={scope}
+              checked={values.scopes.includes(scope)}
+              onChange={() => put({ scopes: toggled(values.scopes, scope) })}
+            />
+          ))}
+        </fieldset>
+        <Field label="Redirect URIs" rows={3} hint="One per line." {...at("redirect_uris")} />
+        <div class="grid small">
+          <Field
+            label="Requests per minute"
+            type="number"
+            min={0}
+            placeholder="default"
+            hint="0: no limit"
+            {...at("rate_limit")}
+          />
+          <Field
+            label="Subscriptions"
+            type="number"
+            min={0}
+            placeholder="default"
+            {...at("subscription_limit")}
+          />
+          <Field
+            label="Concurrent deliveries"
+            type="number"
+            min={1}
+            placeholder="default"
+            {...at("webhook_concurrency")}
+          />
+        </div>
+        <Field
+          label="Owner"
+          type="number"
+          min={1}
+          placeholder="none"
+          hint="The id of the user who manages it."
+          {...at("owner_user_id")}
+        />
+        <fieldset class="stack tight">
+          <legend class="label">Locked: its developer cannot change</legend>
+          {lockable.map(([field, words]) => (
+            <Check
+              key={field}
+              label={words}
+              checked={values.locked.includes(field)}
+              onChange={() => put({ locked: toggled(values.locked, field) })}
+            />
+          ))}
+        </fieldset>
+      </Form>
     </Card>
   );
 }

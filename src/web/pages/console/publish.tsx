@@ -2,7 +2,7 @@ import { Send } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { admin, done, Fault } from "../../client.ts";
-import { EventDeliveries } from "../../deliveries/latest.tsx";
+import { EventDeliveries } from "../../deliveries/list.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction } from "../../load.ts";
 import { Card, Empty, Head, Notice, number } from "../../parts/basics.tsx";

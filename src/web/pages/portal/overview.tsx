@@ -1,5 +1,5 @@
 import { api, dataOf, done } from "../../client.ts";
-import { LatestDeliveries } from "../../deliveries/latest.tsx";
+import { LatestDeliveries } from "../../deliveries/list.tsx";
 import { EndpointNotice } from "../../endpoint.tsx";
 import { NoticesCard, withLocalTimes } from "../../notices.tsx";
 import { Card, Facts, Head, LinkButton, Notice, number, Value } from "../../parts/basics.tsx";

@@ -130,8 +130,6 @@ function Console() {
   );
 }
 
-render(<Console />, document.getElementById("app") ?? document.body);
-
 const most = 6;
 const shortestQuery = 3;
 
@@ -165,3 +163,5 @@ async function searchEverything(text: string, role: Operator["role"]): Promise<r
   }
   return found;
 }
+
+render(<Console />, document.getElementById("app") ?? document.body);

@@ -68,24 +68,6 @@ function searchOpener(): () => void {
   return () => render(<SearchDialog {...site} onClose={close} />, place);
 }
 
-addEventListener("DOMContentLoaded", () => {
-  const byId = (id: string) => document.getElementById(id) as HTMLElement;
-  themeButton(byId("theme"));
-  menuButton(byId("menu"), document.querySelector(".side") as HTMLElement);
-  document.querySelectorAll<HTMLElement>(".code > div").forEach(copyButton);
-  const search = searchOpener();
-  byId("find").hidden = false;
-  byId("find").addEventListener("click", search);
-  addEventListener("keydown", (event) => {
-    const isTyping = (event.target as Element).matches?.("input, textarea, select");
-    const isAsked = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
-    if (!isAsked && (event.key !== "/" || isTyping)) return;
-    event.preventDefault();
-    search();
-  });
-  document.querySelector('.nav [aria-current="page"]')?.scrollIntoView({ block: "nearest" });
-});
-
 interface SearchProps {
   /** The URL of the front page, without a trailing slash. */
   readonly docs: string;
@@ -135,3 +117,21 @@ async function read(url: string): Promise<unknown> {
   if (!answer.ok) throw new Error(`${url} was answered with ${answer.status}`);
   return answer.json();
 }
+
+addEventListener("DOMContentLoaded", () => {
+  const byId = (id: string) => document.getElementById(id) as HTMLElement;
+  themeButton(byId("theme"));
+  menuButton(byId("menu"), document.querySelector(".side") as HTMLElement);
+  document.querySelectorAll<HTMLElement>(".code > div").forEach(copyButton);
+  const search = searchOpener();
+  byId("find").hidden = false;
+  byId("find").addEventListener("click", search);
+  addEventListener("keydown", (event) => {
+    const isTyping = (event.target as Element).matches?.("input, textarea, select");
+    const isAsked = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
+    if (!isAsked && (event.key !== "/" || isTyping)) return;
+    event.preventDefault();
+    search();
+  });
+  document.querySelector('.nav [aria-current="page"]')?.scrollIntoView({ block: "nearest" });
+});

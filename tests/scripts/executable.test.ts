@@ -8,9 +8,12 @@ import { compiled, program, run, type ServerProcess, serve } from "../support/pr
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
-import { adminKey, type TestApplication, temporaryDirectory } from "../support/server.ts";
+import { type TestApplication, temporaryDirectory } from "../support/server.ts";
 
-/** The compiled executable itself, started from an empty directory. `bun run build` makes it. */
+/**
+ * The compiled executable itself, started from an empty directory. `bun run build` makes it. Its commands are tested in
+ * `tests/cli`, which starts it, too.
+ */
 const command = compiled;
 const built = existsSync(command[0] ?? "");
 if (!built)
@@ -165,63 +168,6 @@ describe.skipIf(!built)("dist/onair", () => {
   test("has the admin reference inside", async () => {
     for (const path of ["/docs", "/openapi.json"])
       expect((await fetch(server.adminUrl + path)).status).toBe(200);
-  });
-
-  test("its commands speak to a server and to a directory of their own", async () => {
-    const env = { ONAIR_ADMIN_KEY: adminKey };
-    const listed = await run(["apps", "list", "--json", "--url", server.adminUrl], { ...options, env });
-    expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([0, { data: [{ name: "Bot" }] }]);
-    const exported = await run(["export", "users", "--url", server.adminUrl], { ...options, env });
-    expect(exported.stdout.trimEnd().split("\n")).toHaveLength(users.length);
-    await Bun.write(join(directory.path, "users.ndjson"), exported.stdout);
-    expect((await run(["import", "users", "users.ndjson", "--data", "copy"], options)).code).toBe(0);
-    const copied = await run(["export", "users", "--data", "copy"], options);
-    expect([copied.code, copied.stdout === exported.stdout]).toEqual([0, true]);
-  });
-
-  test("makes a backup while it serves, restores it, and makes one without a server", async () => {
-    const env = { ONAIR_ADMIN_KEY: adminKey };
-    const made = await run(["backup", "backup.db", "--url", server.adminUrl], { ...options, env });
-    expect([made.code, made.stderr]).toEqual([0, ""]);
-    const restored = await run(["restore", "backup.db", "--data", "restored"], options);
-    expect([restored.code, restored.stderr]).toEqual([0, ""]);
-    const [before, after] = await Promise.all([
-      run(["export", "users", "--url", server.adminUrl], { ...options, env }),
-      run(["export", "users", "--data", "restored"], options),
-    ]);
-    expect([after.code, after.stdout === before.stdout]).toEqual([0, true]);
-    const again = await run(["backup", "--data", "restored", "--json"], options);
-    expect([again.code, JSON.parse(again.stdout)]).toMatchObject([0, { status: "done" }]);
-    const kept = readdirSync(join(directory.path, "restored", "backups"));
-    expect(kept.filter((name) => name.endsWith(".db"))).toHaveLength(1);
-  });
-
-  test("prints its OpenAPI document, tells its migrations, and is well by its own word", async () => {
-    const port = new URL(server.publicUrl).port;
-    const document = await run(["openapi", "--port", port], options);
-    const served = await (await get("/openapi.json")).text();
-    expect([document.code, document.stdout === served]).toEqual([0, true]);
-    const planned = await run(["migrate", "--data", "data", "--dry-run", "--json"], options);
-    expect([planned.code, JSON.parse(planned.stdout)]).toMatchObject([0, { search_index: "ready" }]);
-    const addresses = ["--port", port, "--admin-port", new URL(server.adminUrl).port];
-    const checked = await run(["doctor", "--data", "data", ...addresses, "--json"], options);
-    expect([checked.code, JSON.parse(checked.stdout)]).toMatchObject([0, { ok: true }]);
-    expect(checked.stdout).toContain('"check":"integrity","status":"ok"');
-    expect(checked.stdout).toContain("is healthy and ready");
-  });
-
-  test("has the commands of an application's developer, and completes words", async () => {
-    const { client_id, client_secret } = await server.application({ name: "Mine" });
-    await Bun.write(join(directory.path, "secret"), client_secret);
-    const args = ["--url", server.publicUrl, "--client-id", client_id, "--secret-file", "secret"];
-    expect(await run(["login", ...args], options)).toMatchObject({ code: 0, stderr: "" });
-    const shown = await run(["app", "show"], options);
-    expect([shown.code, shown.stdout]).toEqual([0, expect.stringMatching(/^name +Mine$/m)]);
-    for (const shell of ["bash", "zsh", "fish"])
-      expect((await run(["completion", shell], options)).stdout).toContain(`# ${shell} completion for onair`);
-    expect((await run(["completion", "words", "--", "deliveries", "rep"], options)).stdout).toStartWith(
-      "replay\t",
-    );
   });
 
   test("tells one version and commit: on the command line, in the settings and in the console", async () => {

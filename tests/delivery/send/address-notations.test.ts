@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { checkWebhookUrl, isPublicAddress } from "../../src/delivery/send/address.ts";
-import { holds } from "../support/property.ts";
-import { blocks4, blocks6 } from "./fixtures/address-blocks.ts";
+import { checkWebhookUrl, isPublicAddress } from "../../../src/delivery/send/address.ts";
+import { holds } from "../../support/property.ts";
+import { blocks4, blocks6 } from "../fixtures/address-blocks.ts";
 
 const strict = { allowPrivate: false };
 

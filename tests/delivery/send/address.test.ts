@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isIP } from "node:net";
-import { checkWebhookUrl, isPublicAddress } from "../../src/delivery/send/address.ts";
-import { blocks4, blocks6 } from "./fixtures/address-blocks.ts";
+import { checkWebhookUrl, isPublicAddress } from "../../../src/delivery/send/address.ts";
+import { blocks4, blocks6 } from "../fixtures/address-blocks.ts";
 
 const strict = { allowPrivate: false };
 const lax = { allowPrivate: true };

@@ -6,7 +6,7 @@ import {
   blockedAddressCode,
   guardedLookup,
   type Resolve,
-} from "../../src/delivery/send/address.ts";
+} from "../../../src/delivery/send/address.ts";
 
 type Answer = {
   error: NodeJS.ErrnoException | null;

@@ -52,9 +52,9 @@ interface AttemptOptions {
 interface DispatcherOptions
   extends AttemptOptions,
     Pick<DeliveryContext, "store" | "ownership" | "log" | "now"> {
-  /** A clock that is never set; it shows when the other one was. */
+  /** A clock that is never set; it shows when the clock `now` was. */
   readonly monotonic: () => number;
-  /** By default the system's. */
+  /** The timers of waits; by default the system's. */
   readonly timers?: Timers | undefined;
   /** Concurrent attempts per endpoint, unless its application sets another number. */
   readonly concurrency: number;
@@ -100,10 +100,10 @@ export interface DispatcherStats {
 
 /** Backpressure: no attempt begins while this many results are not on disk, because the disk is full or slow. */
 const maxUnrecorded = 4_096;
-/** The share of connections for deliveries of a priority and all less urgent ones. The rest is for more urgent ones. */
+/** The share of connections for a priority and all less urgent ones together. The rest is for more urgent ones. */
 const connectionPart: Readonly<Record<Priority, number>> = { new: 1, bulk: 7 / 8, backlog: 1 / 2 };
 const lookUpAgainAfterMs = second;
-/** A smaller difference between the clocks is an adjustment (slew), or a busy machine. */
+/** A smaller difference between the two clocks is an adjustment (slew), or a busy machine. */
 const leastClockJumpMs = minute;
 
 /**
@@ -146,7 +146,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const intake = createDeliveryIntake(context);
   const endpoints = createEndpointOwnership(context, intake, options.requested);
   let clockOffset = now() - monotonic();
-  /** Shifts the times of all endpoints when the system clock was set: they stand for elapsed time. */
+  /** Shifts the times of all endpoints when the system clock was set, because those times stand for elapsed time. */
   const checkClock = (): void => {
     const ms = now() - monotonic() - clockOffset;
     clockOffset += ms;
@@ -162,7 +162,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   const worker = createWorker(context, { ...options, intake, counter, checkClock });
 
-  /** Marks the deliveries of attempts that may be outdated whose subscription was removed. */
+  /** Looks up the subscriptions of attempts in doubt. Marks the deliveries whose subscription was removed. */
   const lookUpSubscriptions = async ({ applicationId: application_id, attempts }: EndpointQueue) => {
     const outdated = [...attempts].filter((attempt) => attempt.isInDoubt);
     const ids = [...new Set(outdated.map(({ delivery }) => delivery.subscription_id))];
@@ -191,7 +191,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   };
 
-  /** Starts one delivery of a queue. Returns false when no more can start until the queue is scheduled again. */
+  /** Does one step for a queue. Returns false when no attempt can start until the queue is scheduled again. */
   const step = (queue: EndpointQueue): boolean => {
     if (!ownership.holds(queue.applicationId)) return false;
     checkClock();
@@ -289,7 +289,7 @@ interface StartedAttempt {
   readonly span: ActiveSpan | null;
 }
 
-/** Stages that can fail in this process; the log names the one that did. The recorder retries its own failures. */
+/** Stages that can fail in this process; the log names the failed stage. The recorder retries its own failures. */
 type FallibleStage = "sign" | "send";
 
 function createWorker(context: DeliveryContext, options: WorkerOptions): Worker {
@@ -318,7 +318,8 @@ function createWorker(context: DeliveryContext, options: WorkerOptions): Worker 
       });
       sent = withoutHeaderValues(result, recipient.webhook_headers, keptBytes);
     } catch (error) {
-      // It counts as an attempt, so that the retry schedule advances and the delivery ends at some time.
+      // A failure in this process counts as an attempt, so that the schedule advances and the delivery ends at some
+      // time.
       log.failure("attempt_failed", error, { delivery_id: delivery.id, stage });
       sent = notSent;
     }
@@ -347,7 +348,7 @@ function createWorker(context: DeliveryContext, options: WorkerOptions): Worker 
     scheduler.add(queue);
   };
 
-  /** Records a result. Resolves when it is on disk, and reports that if the delivery was requested. */
+  /** Records a result. Resolves when the result is on disk. Calls `requestRecorded` if the delivery was requested. */
   const record = async (
     { applicationId }: EndpointQueue,
     { resume_at }: DueDelivery,
@@ -359,10 +360,10 @@ function createWorker(context: DeliveryContext, options: WorkerOptions): Worker 
   };
 
   /**
-   * Handles a canceled attempt, whose request was not written. Either this process is stopping; then the next one sends
-   * the delivery. Or, while connecting, the endpoint got another owner, its application changed (for example a rotated
-   * secret), or the subscription was removed. Then the whole queue is written back to the store, with the deliveries
-   * that are being claimed, so that none of them overtakes this one.
+   * Handles a canceled attempt, whose request was not written. If this process is stopping, the next one sends the
+   * delivery. Otherwise, while connecting, the endpoint got another owner, the application changed (for example a
+   * rotated secret), or the subscription was removed. Then the whole queue is written back to the store, with the
+   * deliveries that are being claimed, so that no delivery overtakes this one.
    */
   const returnUnsent = (queue: EndpointQueue, delivery: DueDelivery): void => {
     if (scheduler.isRunning) {
@@ -386,7 +387,7 @@ function createWorker(context: DeliveryContext, options: WorkerOptions): Worker 
     if (ending || !recipient) {
       const result = endedWithoutAttempt(delivery, ending ?? "canceled", startedAt, generation ?? 0);
       if (ending === "failed")
-        // An event may have many deliveries.
+        // Logged once for an event, which may have many deliveries.
         log.repeated("error", "event_body_damaged", delivery.event.id, {
           delivery_id: delivery.id,
           event_id: delivery.event.id,
@@ -458,14 +459,14 @@ function createWorker(context: DeliveryContext, options: WorkerOptions): Worker 
   };
 }
 
-/** Returns the final state of a delivery that must not be sent; null if it is to be sent. */
+/** Returns the final state of a delivery that must not be sent; null for a delivery to send. */
 function endingOf(
   { isSubscribed, expires_at, event }: DueDelivery,
   recipient: Recipient | null | undefined,
   at: number,
 ): Ending | null {
   if (!recipient || !isSubscribed) return "canceled";
-  // The event stream has it, and there is no webhook: nothing else is left to deliver, also for a requested retry.
+  // The event stream has the event, and there is no webhook: nothing is left to deliver, also for a requested retry.
   if (usesOnlyStream(recipient)) return "delivered";
   if (expires_at !== null && expires_at <= at) return "expired";
   return event.body.length === 0 ? "failed" : null;

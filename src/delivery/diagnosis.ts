@@ -188,7 +188,7 @@ export function endpointSummary(application: Receiver, endpoint: Endpoint): Endp
     }
     case "enabled": {
       const advice = "Send a test to see that it answers.";
-      // Since that failure it was enabled by hand, or got another URL.
+      // Since that failure the endpoint was enabled by hand, or got another URL.
       if (last_failure_at !== null && last_failure_at > (last_success_at ?? 0))
         return { summary: `Nothing was sent since the failure at ${isoTime(last_failure_at)}.`, advice };
       if (last_success_at === null) return { summary: "Nothing was sent to the endpoint yet.", advice };
@@ -198,7 +198,7 @@ export function endpointSummary(application: Receiver, endpoint: Endpoint): Endp
   }
 }
 
-/** Returns the diagnosis of the last failure, made without the answer, which is not stored with the endpoint. */
+/** Returns the diagnosis of the last failure. It has no answer to go by: an answer is not stored with the endpoint. */
 function findingOf(url: string, endpoint: Endpoint): string {
   const { last_failure_status: status, last_failure_outcome, last_failure_error } = endpoint;
   const outcome = (last_failure_outcome ?? (status === null ? null : "status")) as OutcomeClass | null;

@@ -8,17 +8,23 @@ import { gone, isOverloaded, maxRetryAfterMs, type OutcomeClass } from "./retry.
 import { DeliveryQueue, type Priority } from "./scheduler.ts";
 import type { SendResult } from "./send/send.ts";
 
-/** The bounds of a claim. Within them it takes twice as many deliveries as may be in progress, */
+/** The least and the most deliveries of one claim. */
 const [minClaim, maxClaim] = [8, 128];
-/** but no more than start within this time, because deliveries to slow endpoints take memory from others. */
+/**
+ * A claim takes no more deliveries than start within this time, unless `minClaim` is more: deliveries to slow endpoints
+ * take memory from others.
+ */
 const claimedForSeconds = 0.25;
 
-/** Published together, more deliveries than this are a bulk: of one event with many subscribers, or of many events. */
+/**
+ * More deliveries than this that are published together are a bulk. They belong to one event with many subscribers, or
+ * to many events.
+ */
 const mostOutsideBulk = 64;
 /**
- * The number of claims for which a backlog counts as new, unless a bulk began it. They cover what is published while
- * the queue cannot take deliveries into memory for a moment. An endpoint that falls behind gets no more than these
- * before others.
+ * The number of claims for which a backlog counts as new, unless a bulk began the backlog. These claims cover what is
+ * published while the queue cannot take deliveries into memory for a moment. An endpoint that falls behind gets no more
+ * than these claims before others.
  */
 const claimsOfNewBacklog = 8;
 
@@ -46,11 +52,11 @@ export class InFlightAttempt {
   readonly priority: Priority;
   readonly startedAt: number;
   #delivery: DueDelivery;
-  /** Whether application or subscription have changed since it was signed. */
+  /** Whether the application or the subscription has changed since the request was signed. */
   #isOutdated = false;
-  /** Whether either may have changed, until the next look-up. */
+  /** Whether the application or the subscription may have changed, until the next look-up. */
   #isInDoubt = false;
-  /** Ends the attempt unless its request is already written; null if no connection is being made. */
+  /** Ends the attempt unless the request is already written; null if no connection is being made. */
   #cancel: (() => void) | null = null;
 
   constructor({ queue, delivery, recipient, pace, priority, startedAt }: AttemptStart) {
@@ -66,7 +72,7 @@ export class InFlightAttempt {
     return this.#delivery;
   }
 
-  /** Whether application or subscription may have changed, until the next look-up. */
+  /** Whether the application or the subscription may have changed, until the next look-up. */
   get isInDoubt(): boolean {
     return this.#isInDoubt;
   }
@@ -87,20 +93,22 @@ export class InFlightAttempt {
   }
 
   /**
-   * Notes that something has changed since the attempt was signed. If it is still connecting, it ends at once: until it
-   * is back in the queue, deliveries that are published later would overtake it.
+   * Notes that the application or the subscription has changed since the request was signed. An attempt that is still
+   * connecting ends at once: until its delivery is back in the queue, later deliveries would overtake it.
    */
   outdate(): void {
     this.#isOutdated = true;
     this.#cancel?.();
   }
 
-  /** Notes that something may have changed. The request is not written until `settleDoubt`. */
+  /**
+   * Notes that the application or the subscription may have changed. The request is not written until `settleDoubt`.
+   */
   doubt(): void {
     this.#isInDoubt = true;
   }
 
-  /** Compares with the application that was found, and goes on if it has not changed. */
+  /** Compares with the application that was found. The attempt goes on if the application has not changed. */
   settleDoubt(recipient: Recipient | null): void {
     if (!this.#isInDoubt) return;
     if (Bun.deepEquals(this.recipient, recipient)) this.#isInDoubt = false;
@@ -156,8 +164,8 @@ const successEveryMs = 5 * second;
 const ours: ReadonlySet<OutcomeClass> = new Set(["proxy", "internal", "canceled"]);
 
 /**
- * The state machine of one application's endpoint: its deliveries in memory, notes of those in the store, its attempts
- * and its pace. It does no I/O and has no clock. Its methods are the transitions; nothing else writes its fields.
+ * The state machine of one application's endpoint: deliveries in memory, notes of deliveries in the store, attempts and
+ * pace. It does no I/O and has no clock. The methods are the transitions; nothing else writes the fields.
  *
  * Deliveries move between the store and memory: `reserve` and `add` for those being published, `beginClaim` to
  * `endClaim` for those that are due, `recall` and `returned` on the way back, `take` and `begin` to `noteRecorded` for
@@ -265,7 +273,7 @@ export class EndpointQueue {
     return underWay > 0 || this.#isClaiming;
   }
 
-  /** Whether its state or its deliveries are being read from the store. */
+  /** Whether the state of the endpoint or its deliveries are being read from the store. */
   get isReading(): boolean {
     return this.#isLookingUp || this.#isClaiming;
   }
@@ -308,7 +316,7 @@ export class EndpointQueue {
     return this.#hasBacklog ? this.#claimsAsNew : 0;
   }
 
-  /** Whether its attempts take half of the connections. `free` is the number of those that are left. */
+  /** Whether the endpoint's attempts take half of the connections. `free` is the number of free ones. */
   exceedsShare(free: number): boolean {
     return this.#pace.inFlight > 0 && this.#attempts.size * 2 >= free;
   }
@@ -348,8 +356,8 @@ export class EndpointQueue {
   }
 
   /**
-   * Takes the stored state of an endpoint, unless a state of its generation is known. An endpoint that was failing or
-   * blocked begins with one attempt, after the end of its pause.
+   * Takes the stored state of the endpoint, unless a state of the same generation is known. An endpoint that was
+   * failing or blocked begins with one attempt, after the end of the pause.
    */
   restore(endpoint: Endpoint, now: number): void {
     this.#beginGeneration(endpoint.generation, now);
@@ -389,8 +397,8 @@ export class EndpointQueue {
   }
 
   /**
-   * Notes that deliveries were stored for the application. If it is known to get no webhooks, that is outdated, and it
-   * is looked up again.
+   * Notes that deliveries were stored for the application. If the queue knows it as one that gets no webhooks, that is
+   * outdated, and the application is looked up again.
    */
   receivesWebhooks(): void {
     const recipient = this.#recipient;
@@ -411,8 +419,9 @@ export class EndpointQueue {
   }
 
   /**
-   * Sets the generation of the endpoint. One that follows another begins without its state: with one attempt at a time,
-   * not counting attempts that are in progress to the former one. Returns whether it follows another.
+   * Sets the generation of the endpoint. A generation that follows another begins without the state of the former one:
+   * with one attempt at a time, not counting attempts in progress to the former one. Returns whether it follows
+   * another.
    */
   #beginGeneration(generation: number, now: number): boolean {
     if (this.#generation !== null && generation <= this.#generation) return false;
@@ -425,7 +434,10 @@ export class EndpointQueue {
     return true;
   }
 
-  /** Ends a block, because a user requested deliveries, which are due; a stored pause, too, if it is not read yet. */
+  /**
+   * Ends a pause or the wait of an open circuit, because a user requested deliveries, which are due. If the stored
+   * state is not read yet, the pause in it is ignored later.
+   */
   sendNow(now: number): void {
     if (!this.#endpoint) this.#isRequested = true;
     this.#pace.resume(now);
@@ -483,15 +495,15 @@ export class EndpointQueue {
   }
 
   /**
-   * Notes that first attempts wait in the store, as new for `asNew` claims, or fewer if an older backlog has fewer
-   * left.
+   * Notes that first attempts wait in the store. The backlog counts as new for `asNew` claims, or for fewer if an older
+   * backlog has fewer left.
    */
   #addBacklog(asNew: number): void {
     this.#claimsAsNew = this.#hasBacklog ? Math.min(this.#claimsAsNew, asNew) : asNew;
     this.#hasBacklog = true;
   }
 
-  /** Begins a claim. Notes of what waits in the store are reset, so that those made in the meantime are kept. */
+  /** Begins a claim. Notes of what waits in the store are reset, so that notes made during the claim are kept. */
   beginClaim(): void {
     this.#isClaiming = true;
     this.#hasBacklog = false;
@@ -499,8 +511,8 @@ export class EndpointQueue {
   }
 
   /**
-   * Notes what a claim has left in the store, where it was new for `asNew` claims. `left` is null if the claim has
-   * failed.
+   * Notes what a claim has left in the store. Before the claim, the backlog counted as new for `asNew` claims. `left`
+   * is null if the claim has failed.
    */
   claimed(asNew: number, left: Pick<Claimed, "hasBacklog" | "retryAt"> | null): void {
     if (left === null || left.hasBacklog) this.#addBacklog(Math.max(0, asNew - 1));
@@ -575,7 +587,7 @@ export class EndpointQueue {
 
   /**
    * Adapts pace and state to the outcome of an attempt that ended at `at`. Returns null for an outcome that does not
-   * count: it belongs to the URL that was called, not to a newer generation, or the endpoint is lost.
+   * count, because the endpoint is lost or has a newer generation: an outcome belongs to the URL that was called.
    *
    * @param random from 0 to 1, for the jitter
    */
@@ -600,6 +612,6 @@ export class EndpointQueue {
 /** Whether to write the new state. Successes of a healthy endpoint are written at intervals. */
 function isWorthKeeping(before: Endpoint, after: Endpoint): boolean {
   if (after.failing_since !== null || before.failing_since !== null) return true;
-  // Absolute, because the clock may have been set back.
+  // The absolute difference, because the clock may have been set back.
   return Math.abs((after.last_success_at ?? 0) - (before.last_success_at ?? 0)) >= successEveryMs;
 }

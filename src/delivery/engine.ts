@@ -102,7 +102,7 @@ export interface EngineStats extends DispatcherStats {
 export interface EngineListener {
   /** Called with applications that have new events on their event stream. */
   streamed(applicationIds: readonly string[]): void;
-  /** Called some times a second, while they are watched, with outcomes of deliveries and with changes. */
+  /** Called some times a second, while outcomes are watched, with outcomes of deliveries and with changes. */
   outcomes(batches: readonly OutcomeBatch[], changed: readonly Changed[]): void;
   /** Called with notifications of other replicas; with `missed` when earlier ones may have been lost. */
   replicaNotification(notification: ReplicaNotification): void;
@@ -112,10 +112,10 @@ interface EngineOptions {
   readonly settings: EngineSettings;
   readonly log: Log;
   readonly now: () => number;
-  /** A clock that is never set. */
+  /** A clock that is never set, in milliseconds. */
   readonly monotonic: () => number;
   readonly random: () => number;
-  /** What the engine waits with, except for connections and answers; by default the system's. */
+  /** The timers of all waits but those for connections and answers; by default the system's. */
   readonly timers?: Timers | undefined;
   /** The lock of the data directory, if it is locked already; closed with the engine. */
   readonly lock?: DirectoryLock;
@@ -332,7 +332,7 @@ async function openHold({ store, isRequired, now, log, timers }: HoldOptions): P
   };
 }
 
-/** Starts the tracing of the engine's thread; null if it is off. Its modules are loaded only if it is on. */
+/** Starts the tracing of the engine's thread; null if tracing is off. Its modules are loaded only if tracing is on. */
 export async function tracingOf(settings: Collector | null, log: Log) {
   if (!settings) return null;
   const { startTracing } = await import("../runtime/tracing/tracer.ts");
@@ -400,14 +400,14 @@ export class Reports {
     this.#reportSoon();
   };
 
-  /** Reports that applications have new events on their stream. */
+  /** Reports that applications have new events on their event stream. */
   readonly streamed = (applicationIds: readonly string[]): void => {
     for (const id of applicationIds) this.#options.counter.count("deliveries", id, "streamed", null);
     this.note("deliveries", applicationIds);
     this.#wakeStreams(applicationIds);
   };
 
-  /** Reports new notices about the endpoints of applications, which are also sent on their streams. */
+  /** Reports new notices about the endpoints of applications. The event streams of the applications have them, too. */
   readonly noticed = (applicationIds: readonly string[]): void => {
     this.note("notices", applicationIds);
     this.#wakeStreams(applicationIds);

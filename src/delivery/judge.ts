@@ -9,9 +9,9 @@ export const notSent = unsent({ class: "internal", error: "The request could not
 export interface EndedAttempt {
   readonly startedAt: number;
   readonly endedAt: number;
-  /** The generation of the endpoint that it was sent to. */
+  /** The generation of the endpoint that the request was sent to. */
   readonly generation: number;
-  /** Whether a newer generation has begun since: the URL has changed, or the endpoint was enabled. */
+  /** Whether a newer generation has begun since the start: the URL has changed, or the endpoint was enabled. */
   readonly isFormer: boolean;
   /** From 0 to 1, for the jitter. */
   readonly random: number;
@@ -27,8 +27,8 @@ export function judge(
   const attempts = delivery.attempts + 1;
   const base = { seq, at, attempts, generation, attempt: attemptOf(sent, startedAt) };
   if (isFormer && sent.class !== "ok" && attempts < maxAttempts) {
-    // The outcome says nothing about the current endpoint, for which the delivery is due as if it had not been
-    // attempted.
+    // The outcome says nothing about the current endpoint. The delivery is due there, and keeps its place in the
+    // schedule.
     const extra_attempts = delivery.extra_attempts + 1;
     return { ...base, extra_attempts, status: "pending", next_attempt_at: at, resume_at: resumeAt ?? at };
   }

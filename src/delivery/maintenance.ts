@@ -18,22 +18,22 @@ export interface MaintenanceSettings {
   readonly auditMs: number;
 }
 
-/** The pause after each step of a clean-up, which leaves time for other work, and the pause after a whole pass. */
+/** The pauses of a clean-up: after each step, which leaves time for other work, and after a whole pass. */
 const cleaning = { stepMs: 5, everyMs: minute };
 
-/** The same for trimming to the maximum data size, which must follow growth soon. */
+/** The pauses of trimming to the maximum data size, which must follow growth soon. */
 const sizing = { stepMs: 5, everyMs: second };
 
-/** The same for releasing free pages, where each step moves other pages. */
+/** The pauses of releasing free pages, where each step moves other pages. */
 const shrinking = { stepMs: 100, everyMs: minute };
 
-/** The same for merging the search index, whose steps are longer. */
+/** The pauses of merging the search index, whose steps are longer. */
 const tidying = { stepMs: 20, everyMs: 10 * second };
 
-/** The same for idempotency keys, all of which are removed in one step. */
+/** The pauses of removing idempotency keys, all of which are removed in one step. */
 const hourly = { stepMs: 0, everyMs: hour };
 
-/** Longer than the 5 minutes for which a pagination is kept, because its use is noted only once a minute. */
+/** How long an order is kept: more than the 5 minutes of a pagination, because its use is noted only once a minute. */
 const orderKeepMs = 7 * minute;
 
 /** Returns the services that remove old data and tidy the search index. */
@@ -66,7 +66,7 @@ export function maintenance(
       ? []
       : [inSteps("data size", () => store.retention.trim(maxDataBytes), sizing)]),
     inSteps("free pages", () => store.retention.shrink(), shrinking),
-    // Does nothing while users are being changed.
+    // A step does nothing while users are being changed.
     inSteps("search index", async () => !(await store.users.tidySearch()), tidying),
   ];
 }
@@ -107,13 +107,13 @@ export function storingStatistics(
         await pause(storeEveryMs, signal);
         await flush();
       }
-      // Stopped while counts were being stored, it has others since.
+      // Counts that were made while the last ones were being stored.
       await flush();
     },
   };
 }
 
-/** Deliveries are stuck when none was attempted for this long although some are due. */
+/** Deliveries are stuck when some are due and none was attempted for this long. */
 const stuckAfterMs = 10 * minute;
 
 interface StuckWatchOptions {
@@ -127,8 +127,8 @@ interface StuckWatchOptions {
 }
 
 /**
- * Makes a function that looks whether no delivery is attempted although some are due. It announces that, and later that
- * it has ended. To be called every minute.
+ * Makes a function that looks whether deliveries are due and none is attempted. The function announces when that begins
+ * and when it ends. To be called every minute.
  */
 export function stuckWatch(options: StuckWatchOptions): () => Promise<void> {
   const { store, dispatcher, ownership, now, announce, isHeld } = options;

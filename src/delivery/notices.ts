@@ -28,7 +28,11 @@ export interface Notices {
   ofServer(type: ServerNotice, data: ServerNoticeData, at: number): NewNotice;
 }
 
-/** Returns a maker of notices. @param isSent whether notices are sent to a notify URL */
+/**
+ * Returns a maker of notices.
+ *
+ * @param isSent whether notices are sent to a notify URL
+ */
 export function noticesOf(isSent: boolean): Notices {
   const made = (type: NoticeType, application_id: string | null, data: object, at: number): NewNotice => ({
     id: newId(),
@@ -83,9 +87,9 @@ export function signedNoticeHeaders(
 
 /** The interval at which notices that are due are looked for. */
 const lookEveryMs = second;
-/** The lease of a claimed notice. Afterwards another process may send it. */
+/** The lease of a claimed notice. After the lease another process may send the notice. */
 const leaseMs = minute;
-/** The maximum number of concurrent attempts from memory, and of those from the store. */
+/** The maximum number of concurrent attempts from memory, and of concurrent attempts from the store. */
 const atOnce = 4;
 /** The maximum number of notices in memory that the storage refuses. The oldest are dropped. */
 const maxUnstored = 100;
@@ -93,7 +97,7 @@ const maxUnstored = 100;
 interface NotifierOptions {
   readonly store: Pick<Store, "notices">;
   readonly ownership: Pick<Ownership, "leads">;
-  /** Must not be the sender of deliveries: a notify URL that hangs must not use their connections. */
+  /** Must not be the sender of deliveries: a notify URL that hangs must not use the connections of deliveries. */
   readonly sender: Pick<Sender, "send">;
   /** The notify URL; null if notices are only stored. */
   readonly url: string | null;
@@ -191,7 +195,7 @@ function stateAfter(
 ): NoticeSending {
   const attempts = sending.attempts + 1;
   const expiresAt = created_at + noticeLimits.keepMs;
-  // Without the status: a 410 is a failure like others here, because the operator may correct the URL.
+  // Without the status, so that a 410 is a failure like others: the operator may correct the URL.
   const outcome = { class: sent.class, status: null, retryAfterMs: sent.retryAfterMs };
   const decision = nextStep({ attempt: attempts, resumeAt: null, outcome, now, expiresAt, random });
   if (decision.kind === "delivered") {

@@ -6,13 +6,13 @@ import type { EndpointQueue } from "./endpoint.ts";
 import type { DeliveryContext, DeliveryIntake } from "./queue.ts";
 import { longestWaitMs } from "./retry.ts";
 
-/** Scans of the store after publishing with an unknown outcome. They last longer than its statement may take. */
+/** The number of scans after a publish with an unknown outcome. Together they last longer than its statement may. */
 const scansAfterUnknownOutcome = 15;
 const scanEveryMs = second;
 
 /** Requests about endpoints and reports of changes. They reach the owner of the endpoint, whichever process that is. */
 export interface EndpointRequests {
-  /** The outcome of publishing is unknown: its events may have been stored, or may be stored yet. */
+  /** The outcome of a publish is unknown: the events may be stored already, or may be stored later. */
   outcomeUnknown(): void;
   /** Deliveries of this application may be due now. */
   wake(applicationId: string): void;
@@ -68,7 +68,7 @@ export function createEndpointOwnership(
     scansLeft = 0;
   };
 
-  /** Makes retries due whose time is beyond the longest wait. A clock that was far ahead set it. */
+  /** Makes retries due whose time is beyond the longest wait. A clock that was far ahead has set such a time. */
   const makeFarRetriesDue = async (): Promise<void> => {
     const at = now();
     await store.deliveries.makeFarRetriesDue(at, at + longestWaitMs);
@@ -92,14 +92,14 @@ export function createEndpointOwnership(
     if (queue.applicationChanged(application?.endpoint_generation ?? null, now())) {
       log.info("endpoint.enabled", { application_id: applicationId });
     }
-    // Its pending deliveries have ended in the store, so the copies in memory are outdated, even if the application is
-    // changed back at once.
+    // Pending deliveries of such an application have ended in the store, so the copies in memory are outdated, even if
+    // the application is changed back at once.
     if (application && (!receives(application) || usesOnlyStream(application))) intake.recall(queue);
     scheduler.add(queue);
   };
 
-  /** Another process has changed the application or enabled its endpoint, so its retries may be due. */
-  const changedElsewhere = (applicationId: string): void => {
+  /** Another process has changed the application or enabled its endpoint, so retries may be due. */
+  const changedByOther = (applicationId: string): void => {
     const queue = queues.find(applicationId);
     if (queue) {
       queue.applicationChanged(null, now());
@@ -117,7 +117,7 @@ export function createEndpointOwnership(
     queues.remove(queue);
   };
 
-  /** Calls `work` if this process owns the endpoint; else notifies its owner. */
+  /** Calls `work` if this process owns the endpoint; else notifies the process that does. */
   const atOwner = (applicationId: string, work: () => void, notification: EndpointNotification): void => {
     if (ownership.holds(applicationId)) work();
     else ownership.notify(notification);
@@ -188,7 +188,7 @@ export function createEndpointOwnership(
       if (notification.kind === "asked") {
         sendNow(application);
         requested();
-      } else if (notification.kind === "changed") changedElsewhere(application);
+      } else if (notification.kind === "changed") changedByOther(application);
       else intake.subscriptionsRemoved({ application_id: application, ids: notification.ids });
     },
     notificationsMissed() {

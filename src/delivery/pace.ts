@@ -6,15 +6,15 @@ const tolerance = Math.log(1.5);
 const chance = 3;
 /** Added to every latency, so that a few milliseconds make no difference for a near receiver. */
 const offsetMs = 10;
-/** The usual latency is an average over about this many rounds, */
+/** The usual latency is an average over about this many rounds. */
 const longRounds = 16;
-/** or over this many when it is to adapt soon. */
+/** The number of rounds of that average when it is to adapt soon. */
 const shortRounds = 4;
 
 /**
- * Compares the latency of an endpoint's recent responses (a round) with its usual latency, an average over the rounds
- * before. Both are geometric means (averages of logarithms). A heavy tail or a second mode hardly changes these, while
- * a queue that builds up at the receiver does.
+ * Compares the latency of an endpoint's recent responses (a round) with the usual latency, an average over the rounds
+ * before. Both are geometric means (averages of logarithms). A heavy tail or a second mode hardly changes such a mean,
+ * while a queue that builds up at the receiver does.
  */
 class LatencyTrend {
   #mean = 0;
@@ -67,7 +67,7 @@ class LatencyTrend {
 
 /** The initial concurrency. Only throttling and an open circuit reduce it below that. */
 const firstConcurrency = 8;
-/** The smallest number of responses in a round. Otherwise it is the concurrency. */
+/** The smallest number of responses in a round. A round has as many responses as the concurrency, if that is more. */
 const leastInRound = 8;
 /** A round in which a larger share failed halves concurrency. */
 const toleratedFailures = 0.1;
@@ -111,10 +111,10 @@ interface PaceOptions {
  *
  * - Growth: while it is used, concurrency doubles with each round (slow start) until the first sign of overload. Then
  *   it grows by its square root per round.
- * - Latency: it shrinks when a round is slower than usual.
- * - Failures: it halves when more than a tenth of a round fails.
- * - Throttling (429, 502, 503, 504): sending pauses and concurrency halves. Then it approaches the number of attempts
- *   at which the endpoint throttled only slowly.
+ * - Latency: concurrency shrinks when a round is slower than usual.
+ * - Failures: concurrency halves when more than a tenth of a round fails.
+ * - Throttling (429, 502, 503, 504): sending pauses and concurrency halves. Then concurrency approaches the number of
+ *   attempts at which the endpoint throttled only slowly.
  * - Circuit breaker: five consecutive failures open the circuit. Sending stops for a while, then one delivery is the
  *   probe. A success closes the circuit, and concurrency grows again from one. Waiting uses up no attempts.
  */
@@ -242,7 +242,7 @@ export class Pace {
 
   #endRound(at: number): void {
     const { ended, failed } = this.#round;
-    // Down at the initial concurrency, slower latency is accepted as usual: fewer attempts have not helped.
+    // At or below the initial concurrency, slower latency is accepted as usual: fewer attempts have not helped.
     const slower = this.#latency.endRound(this.#limit <= firstConcurrency);
     if (failed > toleratedFailures * ended) this.#slowDown(0.5, at);
     else if (slower > 1) this.#slowDown(Math.max(leastOfLatency, 1 / slower), at);
@@ -271,7 +271,7 @@ export class Pace {
 
 /** Responses that are judged together. */
 interface Round {
-  /** The number of responses that ends it. */
+  /** The number of responses that ends the round. */
   readonly size: number;
   ended: number;
   failed: number;

@@ -10,7 +10,7 @@ import { returnedResult } from "./judge.ts";
 import type { Recorder } from "./record.ts";
 import type { Alarms, MemoryCapacity, Scheduler } from "./scheduler.ts";
 
-/** Above this number of queues, idle ones are removed. */
+/** Above this number of queues, idle queues are removed. */
 const maxQueues = 20_000;
 
 /** The queues of all endpoints, by application. */
@@ -57,7 +57,7 @@ export class EndpointQueues {
     return this.#queues.values();
   }
 
-  /** Removes a queue if it is forgettable and there are too many. */
+  /** Removes a queue if it is forgettable and there are more than `maxQueues`. */
   trim(queue: EndpointQueue): void {
     if (this.#queues.size <= maxQueues || !queue.isForgettable) return;
     this.remove(queue);
@@ -104,16 +104,16 @@ export interface DeliveryIntake {
    * Claims deliveries that are due from the store. If memory is full, the queue is scheduled again when it has space.
    */
   claim(queue: EndpointQueue): Promise<void>;
-  /** Marks deliveries as without subscription: those in memory, and those being committed, claimed or sent. */
+  /** Marks deliveries as without subscription, whether they are in memory or being committed, claimed or sent. */
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
   /**
    * Writes the queued deliveries of an endpoint back into the store, which frees their memory. Deliveries that are
-   * still being committed or claimed follow on arrival: their copies may be outdated, and they must not overtake these.
+   * still being committed or claimed follow on arrival: they may be outdated, and must not overtake the queued ones.
    */
   recall(queue: EndpointQueue): void;
 }
 
-/** Deliveries that are being committed or claimed. Changes in the meantime are noted here and applied on arrival. */
+/** Deliveries that are being committed or claimed. Changes until they arrive are noted here, and applied on arrival. */
 interface IncomingBatch {
   readonly removedSubscriptions: Set<string>;
   readonly recalled: Set<EndpointQueue>;
@@ -136,7 +136,7 @@ export function createDeliveryIntake(context: DeliveryContext): DeliveryIntake {
   };
 
   const writeBack = async (queue: EndpointQueue, delivery: DueDelivery, at: number): Promise<void> => {
-    // Releasing a claim would not do: a delivery that came from publishing was never claimed, and has no due time.
+    // Releasing a claim is not enough: a delivery that came from publishing was never claimed, and has no due time.
     await recorder.add(returnedResult(delivery, at, queue.generation ?? 0));
     queue.returned(delivery, at);
     scheduler.add(queue);
@@ -165,7 +165,8 @@ export function createDeliveryIntake(context: DeliveryContext): DeliveryIntake {
       changed.add(queue);
     }
     for (const queue of changed) {
-      // Before the application is looked up again: deliveries without a recipient are not kept back, but canceled.
+      // Read before `receivesWebhooks`, which forgets that an application has no webhook: deliveries to an application
+      // without one are not kept back, but canceled.
       const isSuspended = queue.isSuspended(now());
       // The store makes no deliveries for an application without a webhook. If the queue knows of none, another process
       // has changed the application, and the notification has not arrived yet.
@@ -219,7 +220,7 @@ export function createDeliveryIntake(context: DeliveryContext): DeliveryIntake {
           capacity.use(reserved.length, taken.length);
           for (const queue of reserved) queue.endReservation();
           enqueue(batch, taken, isBulk(published));
-          // Noted again, because a claim in progress has reset the note, and may have read the store before the commit.
+          // Noted a second time, because a claim in progress has reset the note and may have read before the commit.
           for (const queue of leftInStore) {
             queue.noteLeftInStore(published);
             scheduler.add(queue);

@@ -14,17 +14,17 @@ import { outcomeClasses } from "./retry.ts";
 import type { SendResult } from "./send/send.ts";
 
 /**
- * How long results are gathered, because a sync for each would cost more than all other work. Nothing waits for the
- * result of a delivery that arrived, unless a user requested it. The others are recorded sooner: they lead to retries
- * and change the state of their endpoints.
+ * How long results are gathered, because a sync for each result would cost more than all other work. Nothing waits for
+ * the result of a delivery that arrived, unless a user requested it. Other results are recorded sooner: they lead to
+ * retries and change the state of endpoints.
  */
 const usualGatherMs = { arrived: 250, other: 20 };
 const maxBatch = 1_024;
 const retryAfterMs = second;
 
 /**
- * After what another transaction locked is tried again first; twice as long each time, up to `retryAfterMs`. Most
- * transactions are short, such as a change of the application.
+ * The wait before the first new try of rows that another transaction has locked. Each further wait is twice as long, up
+ * to `retryAfterMs`. Most transactions are short, such as a change of the application.
  */
 const firstTryMs = 20;
 
@@ -97,12 +97,12 @@ function divided({ results, states, notices }: RecordPart): [RecordPart, RecordP
   return [withNotices(states.slice(0, half)), withNotices(states.slice(half))];
 }
 
-/** A write that takes longer is tried again. Recording a result twice changes nothing. */
+/** The time limit of a write. A write that takes longer is tried again. Recording a result twice changes nothing. */
 const longestWriteMs = 20 * second;
 
 /**
- * Stores a part. Returns what other transactions lock, which is not stored yet. Rejects with `unavailable` when the
- * storage does not answer in time.
+ * Stores a part. Returns the rest of it, which other transactions lock and which is not stored yet. Rejects with
+ * `unavailable` when the storage does not answer in time.
  */
 async function recordInTime(
   store: RecorderOptions["store"],
@@ -147,9 +147,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let inWriting = 0;
   const inProgress = new InProgress(monotonic);
   let isGivenUp = false;
-  /** Results that other transactions have locked, each with the end of its record. */
+  /** Results that other transactions have locked, each with the end of its record, by `seq`. */
   const locked = new Map<number, PromiseWithResolvers<void>>();
-  /** The states that are locked, likewise. */
+  /** The states of endpoints that other transactions have locked, each with the end of its record, by application. */
   const lockedStates = new Map<string, PromiseWithResolvers<void>>();
   /** What is locked and waits for its next try. */
   let waiting = nothing;
@@ -167,7 +167,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     waiting = nothing;
   };
 
-  /** Notes of a part that was recorded what was locked. Nothing else waits for that. */
+  /** Notes which rows of a recorded part were locked. Results that are on disk do not wait for them. */
   const noteLocked = (part: RecordPart, found: RecordPart): void => {
     const note = <Key>(
       all: Map<Key, PromiseWithResolvers<void>>,
@@ -207,8 +207,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   /**
    * Stores a part of a batch, again and again while the storage is unavailable. A part that is refused is divided, so
-   * that a result that cannot be stored is found, and ends as `failed`. Returns the results for which even that is
-   * refused.
+   * that a result that cannot be stored is found, and ends as `failed`. Returns the results for which even the end as
+   * `failed` is refused.
    */
   const storePart = async (part: RecordPart, isWhole = true): Promise<AttemptResult[]> => {
     for (;;) {
@@ -220,7 +220,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
         return [];
       } catch (error) {
         const isPassing = error instanceof DomainError && error.code === "unavailable";
-        // The parts of a refused batch are not logged, but each result that is the reason.
+        // Of a refused batch, each result that is the reason is logged, and not each part.
         if (isWhole || isPassing) log.failure("record_failed", error, { deliveries: part.results.length });
         if (isGivenUp) return [];
         if (!isPassing) return storeDivided(part, error);
@@ -264,7 +264,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     batchBegunAt = inProgress.now();
     const refused = await storePart({ results: batch, states, notices: announced });
     if (refused.length > 0) {
-      // They are tried again beside later results, which do not wait for them.
+      // Refused results are tried again beside later results, which do not wait for them.
       await timers.pause(retryAfterMs);
       results.unshift(...refused);
     }
@@ -286,7 +286,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   const schedule = (urgently: boolean): void => {
     if (results.length >= maxBatch) {
-      // Not at once: the state of the endpoint is added after the result, and must be on disk with it.
+      // Not at once: the state of the endpoint is added after the result, and must be on disk together with the result.
       queueMicrotask(flush);
       return;
     }
@@ -344,7 +344,7 @@ interface Reporting {
   readonly log: Log;
 }
 
-/** Records what an attempt that ended at `at` has changed about its endpoint, and logs the notice of that. */
+/** Records what an attempt that ended at `at` has changed about its endpoint. Logs the notice about the change. */
 export function recordEndpoint(
   { queue, learned: { endpoint, notice }, sent: { status, error }, at }: EndpointReport,
   { recorder, notices, log }: Reporting,

@@ -9,7 +9,7 @@ import type { Dispatcher } from "./attempt.ts";
 const stepMs = 25;
 /** A replay that cannot advance is tried again after this time, or when a result of its application is recorded. */
 const busyMs = 200;
-/** The pause when no replay can advance. Then replays that another process created are looked for. */
+/** The pause when no replay can advance. After it, replays that another process created are looked for. */
 const idleMs = second;
 
 /** The service that advances replays. */

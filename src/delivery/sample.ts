@@ -52,7 +52,7 @@ interface SampleResponse {
  */
 const sampleIdPrefix = "test_";
 
-/** Bytes read beyond those shown, so that a secret that crosses the limit is recognised and replaced. */
+/** Bytes kept beyond those shown, so that a secret that crosses the limit is recognised and replaced. */
 const secretBytes = 1_024;
 
 /** The options with which a sender of samples must be made. */
@@ -60,7 +60,7 @@ export const sampleLimits = { keepBytes: keptBytes + secretBytes, keepHeaders: t
 
 /** Dependencies of sending a sample. */
 interface SampleSender {
-  /** Made with `sampleLimits`. */
+  /** A sender that was made with `sampleLimits`. */
   readonly sender: Pick<Sender, "send">;
   readonly signingKey: KeyObject;
   readonly now: number;

@@ -52,19 +52,19 @@ interface ScheduledWork<T> {
   readonly step: (queue: T) => boolean;
   /** Backpressure: while this returns false, queues of the priority wait for `resume`. */
   readonly mayRun: (priority: Priority) => boolean;
-  /** Ends the work. */
+  /** Ends the run when it is aborted. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Runs queues round-robin, one step of each, so that a long queue does not delay others. It works in time slices, so
  * that the rest of the thread is not delayed either. The priorities take turns: between two steps of one priority there
- * is at most one step of each other, however many queues these have.
+ * is at most one step of each other priority, however many queues that has.
  */
 export class Scheduler<T> {
   /** The pending queues, each with its priority. */
   readonly #pending = new Map<T, Priority>();
-  /** May also have entries of queues that became pending with a higher priority; these are skipped. */
+  /** May also have entries of queues that became pending with a higher priority; such entries are skipped. */
   readonly #queues: Record<Priority, T[]> = { new: [], bulk: [], backlog: [] };
   #work: ScheduledWork<T> | null = null;
   /** The index of the priority whose turn it is. */
@@ -170,12 +170,13 @@ export class Scheduler<T> {
   }
 }
 
-/** When both kinds wait, a retry starts after this many first attempts. */
+/** When first attempts and retries wait, a retry starts after this many first attempts. */
 const firstsPerRetry = 3;
 
 /**
  * The deliveries to one endpoint that wait in memory. First attempts keep their order. They do not wait for all retries
- * that are due, which may be thousands after an outage: when both wait, every fourth delivery is a retry.
+ * that are due, which may be thousands after an outage: when first attempts and retries wait, every fourth delivery is
+ * a retry.
  */
 export class DeliveryQueue {
   #firsts: DueDelivery[] = [];
@@ -244,16 +245,16 @@ type Slot = Pick<DueDelivery, "seq">;
 
 /** Slots for new deliveries. */
 const maxNew = 14_336;
-/** The slots among them that large queues may use. The rest is reserved for small queues. */
+/** The slots for new deliveries that large queues may use. The rest is reserved for small queues. */
 const maxNewOfLarge = 12_288;
-/** Slots for deliveries claimed from backlogs. They are separate, so that neither kind keeps the other in the store. */
+/** Slots for deliveries claimed from backlogs. New deliveries and claimed ones do not take memory from each other. */
 const maxClaimed = 2_048;
 
 /** The memory for queued deliveries, counted in slots, and the queues that wait for free slots in order to claim. */
 export class MemoryCapacity<T> {
   #new = 0;
   #reserved = 0;
-  /** By `seq`. */
+  /** The claimed deliveries in memory, by `seq`. */
   readonly #claimed = new Set<number>();
   /** Queues that wait to claim from their backlog, in the order of their requests. */
   readonly #waiting = new Set<T>();
@@ -267,14 +268,16 @@ export class MemoryCapacity<T> {
     return this.#new + this.#claimed.size;
   }
 
-  /** Reserves a slot for a delivery that is being published. Returns false if none is free. */
+  /** Reserves a slot for a delivery that is being published. Returns false if no slot is free. */
   reserve(isSmall: boolean): boolean {
     if (this.#new + this.#reserved >= (isSmall ? maxNew : maxNewOfLarge)) return false;
     this.#reserved++;
     return true;
   }
 
-  /** Whether a queue may claim deliveries from the store. If not, `freed` is called with it when slots are free. */
+  /**
+   * Whether a queue may claim deliveries from the store. If not, `freed` is called with the queue when slots are free.
+   */
   canClaim(queue: T, isNew: boolean): boolean {
     if (isNew ? this.#new < maxNew : this.#claimed.size < maxClaimed) return true;
     (isNew ? this.#newWaiting : this.#waiting).add(queue);

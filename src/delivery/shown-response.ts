@@ -8,7 +8,7 @@ const longestValue = 500;
 /** Cookies are secrets of the receiver and its clients. */
 const neverShown = new Set(["set-cookie", "set-cookie2"]);
 
-/** The only headers shown if an egress proxy could read the response, because it may have added headers of its own. */
+/** The only headers shown if an egress proxy could read the response: a proxy may add headers of its own. */
 const shownBehindProxy = new Set(["allow", "content-type", "location", "retry-after", "www-authenticate"]);
 
 /**
@@ -42,11 +42,14 @@ export function secretsSent(signature: string, headers: readonly WebhookHeader[]
   return [...signatures.filter((one) => one !== ""), ...headerSecrets(headers)];
 }
 
-/** A value with a scheme, such as `Basic …`, may be repeated without it, and any value as JSON. */
+/**
+ * Returns the forms in which a receiver may repeat the values of headers: without the scheme, such as `Basic`, and
+ * escaped as in JSON.
+ */
 function headerSecrets(headers: readonly WebhookHeader[]): string[] {
   const parts = headers.flatMap(({ value }) => [value, value.slice(value.indexOf(" ") + 1)]);
   const forms = parts.flatMap((part) => [part, JSON.stringify(part).slice(1, -1)]);
-  // Longer ones first, because they may contain others.
+  // Longer secrets first, because they may contain shorter ones.
   return [...new Set(forms)]
     .filter(({ length }) => length >= shortestSecret)
     .sort((one, other) => other.length - one.length);
@@ -76,7 +79,7 @@ export function withoutHeaderValues(
   return { ...sent, responseBody: isCut ? withoutBeginnings(text, secrets) : text };
 }
 
-/** In bytes of UTF-8. */
+/** The longest character of UTF-8, in bytes. */
 const longestCharacter = 4;
 
 /** Removes the longest beginning of a secret with which a text ends. */

@@ -10,7 +10,7 @@ import { type Recipient, webhookSecrets } from "../domain/applications.ts";
 import type { DueDelivery, SentEvent } from "../domain/deliveries.ts";
 import type { SendRequest } from "./send/send.ts";
 
-/** Loaded on first use, because loading delays the start. */
+/** The module is loaded on first use, because loading delays the start. */
 const node = () => process.getBuiltinModule("node:crypto");
 
 const secretPrefix = "whsec_";
@@ -74,7 +74,9 @@ const toleranceSeconds = 300;
  * Verifies a received delivery: whether it is genuine and recent. One matching signature is enough; signatures of
  * unknown versions are skipped. Signatures are compared in constant time.
  *
- * @param input.id the header `webhook-id`; likewise `timestamp` and `signature`
+ * @param input.id the header `webhook-id`
+ * @param input.timestamp the header `webhook-timestamp`
+ * @param input.signature the header `webhook-signature`
  * @param input.body the bytes as received, before parsing
  * @param input.secret a `whsec_…`, to accept `v1`
  * @param input.publicKey from {@link readPublicKey}, to accept `v1a`
@@ -225,7 +227,7 @@ export function signedRequest(
   return { url: recipient.webhook_url ?? "", body: delivery.event.body, headers };
 }
 
-/** Returns the headers of that request, without the application's own. */
+/** Returns the headers of an attempt that begins at `now`, signed, without the application's own headers. */
 export function signedHeaders(
   delivery: SignedDelivery<Uint8Array | string>,
   recipient: Recipient,

@@ -1,4 +1,4 @@
-/** Loaded on first use, because servers without a proxy need it seldom. */
+/** The module is loaded on first use, because servers without a proxy need it seldom. */
 const net = () => process.getBuiltinModule("node:net");
 
 /** Whether an address belongs to a trusted proxy. */

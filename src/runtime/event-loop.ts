@@ -1,7 +1,7 @@
 import { type Histogram, newHistogram, observe } from "../domain/statistics.ts";
 import { second } from "../domain/time.ts";
 
-/** What waits for a time to pass: the system's timers, or those of a clock that a test moves. */
+/** Timers: those of the system, or those of a clock that a test moves. */
 export interface Timers {
   /** Calls `work` after `ms` milliseconds. Returns a function that cancels that. */
   readonly after: (ms: number, work: () => void) => () => void;
@@ -49,9 +49,9 @@ export async function inTime<Value>(
   }
 }
 
-/** The work of one kind that is in progress. */
+/** The pieces of work of one kind that are in progress. */
 export class InProgress {
-  /** When each began, the oldest first. */
+  /** The times at which they began, the oldest first. */
   readonly #begun = new Set<{ readonly at: number }>();
 
   /** @param now a clock that is never set */
@@ -66,14 +66,14 @@ export class InProgress {
     return work;
   }
 
-  /** For how long the oldest one has been in progress; 0 for none. */
+  /** For how long the oldest piece of work has been in progress; 0 for none. */
   get oldestMs(): number {
     const [oldest] = this.#begun;
     return oldest ? this.now() - oldest.at : 0;
   }
 }
 
-/** About the time of ten requests that are answered from memory. */
+/** How long a slice lasts: about the time of ten requests that are answered from memory. */
 const sliceMs = 0.2;
 
 /**

@@ -73,7 +73,7 @@ export function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uin
   );
 }
 
-// Not `FileHandle`: one that is garbage collected while open ends the process.
+// Not `FileHandle`: an open one that is garbage collected ends the process.
 const [openFile, readFile, closeFile] = [promisify(open), promisify(read), promisify(close)];
 
 /** Opens the file when the first chunk is requested. */

@@ -1,4 +1,4 @@
-/** Returns a function that makes a value on its first call, such as a prepared statement, and then returns the same. */
+/** Returns a function that makes a value, such as a prepared statement, on its first call. Later calls return it. */
 export function once<T extends object>(make: () => T): () => T {
   let made: T | null = null;
   return () => {

@@ -63,7 +63,7 @@ export class LogOutput {
     this.#render = render;
   }
 
-  /** Writes complete lines; the caller may reuse the buffer afterwards. */
+  /** Writes complete lines. The caller may reuse the buffer after the call. */
   write(lines: Uint8Array): void {
     if (this.#sending === null) {
       const pending = this.#hand(lines);
@@ -127,7 +127,7 @@ export class LogOutput {
     return null;
   }
 
-  /** Closes the writer, whose descriptor would otherwise stay open until garbage collection. */
+  /** Closes the writer. Otherwise its descriptor would stay open until garbage collection. */
   #close(): void {
     const writer = this.#writer;
     this.#writer = null;

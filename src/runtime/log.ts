@@ -58,7 +58,7 @@ export interface Log {
   debug(event: string, fields?: Record<string, unknown>): void;
   info(event: string, fields?: Record<string, unknown>): void;
   warn(event: string, fields?: Record<string, unknown>): void;
-  /** For what happens once, such as a change of state; see `failure`. */
+  /** Logs an error that happens once, such as a change of state. `failure` is for errors at any rate. */
   error(event: ErrorEvent, fields?: Record<string, unknown>): void;
   /**
    * Logs an error that was caught, with its stack. The same error of the same event may occur at any rate: it is logged
@@ -72,7 +72,7 @@ export interface Log {
   request(line: RequestLine): void;
   /** Writes complete lines of another log. */
   raw(lines: Uint8Array<ArrayBuffer>): void;
-  /** Writes the buffered lines. */
+  /** Writes the buffered lines, and the repeated lines that wait for the end of their minute. */
   flush(): Promise<void>;
   /** The number of dropped lines since the start. */
   readonly linesLeftOut: number;
@@ -231,9 +231,9 @@ type Write = (fields: Fields) => void;
 /** A kind of line within a minute. */
 interface Kind {
   since: number;
-  /** How often it occurred since the last line. */
+  /** How often the kind occurred since its last line. */
   repeated: number;
-  /** Writes what occurred last. */
+  /** Writes the last line of the kind. */
   writeLast: () => void;
 }
 
@@ -276,7 +276,7 @@ export class RepeatedLines {
     if (isOver(kind, at)) this.#writeKind(kind, at);
   }
 
-  /** Writes now what has not been written, as before an end. */
+  /** Writes the repeated lines that wait for the end of their minute. */
   flush(): void {
     for (const kind of this.#kinds.values()) if (kind.repeated > 0) this.#writeKind(kind, kind.since);
   }
@@ -287,7 +287,7 @@ export class RepeatedLines {
     kind.since = since;
   }
 
-  /** Writes the kinds whose minute is over. Those that did not occur in it are forgotten. */
+  /** Writes the kinds whose minute is over. Kinds that did not occur in that minute are forgotten. */
   #writeDue(at: number): void {
     for (const [key, kind] of this.#kinds) {
       if (!isOver(kind, at)) continue;
@@ -307,5 +307,5 @@ export class RepeatedLines {
   }
 }
 
-/** Absolute, because the clock may have been set back. */
+/** Whether the minute of a kind is over. The difference is absolute, because the clock may have been set back. */
 const isOver = ({ since }: Kind, at: number) => Math.abs(at - since) >= minute;

@@ -62,16 +62,16 @@ export function repeating(
 
 type Stop = (graceMs: number) => unknown;
 
-/** How much longer than its grace one stop may take. It is left to itself after that. */
+/** How much longer than its grace one stop may take. After that the next stop begins. */
 const lateMs = 20_000;
 
-/** What was started, and has to be stopped on every way out. */
+/** The parts of a program that were started, to be stopped on every way out. */
 export class Stops {
   readonly #stops: { readonly name: string; readonly stop: Stop }[] = [];
 
   constructor(readonly log: Log) {}
 
-  /** Adds something that was started. `name` is for the log. */
+  /** Adds a part that was started. `name` is for the log. */
   add(name: string, stop: Stop): void {
     this.#stops.push({ name, stop });
   }

@@ -36,7 +36,7 @@ type Remote<Offered> = {
     : Remote<Offered[Name]>;
 };
 
-/** The same, without waiting for a result. */
+/** The methods of `Offered` as another thread calls them without waiting for a result. */
 type Notify<Offered> = {
   readonly [Name in keyof Offered]: Offered[Name] extends (...args: infer Args) => unknown
     ? TakesCallback<Args> extends true
@@ -46,24 +46,24 @@ type Notify<Offered> = {
 };
 
 interface ThreadOptions<Contract extends ThreadContract> {
-  /** The name in the log. */
+  /** The name of the thread in the log. */
   readonly name: string;
   /** The URL of a module that calls `runThread` with the same contract. */
   readonly program: string;
   readonly start: Contract["start"];
   readonly logLevel: LogLevel;
   readonly log: Log;
-  /** Called when the thread has failed or ended unexpectedly. It is not restarted. */
+  /** Called when the thread has failed or ended unexpectedly. The thread is not restarted. */
   readonly failed: (error: Error) => void;
-  /** The methods that it may call here. */
+  /** The methods of this thread that the started thread may call. */
   readonly offered: Contract["calls"];
 }
 
 /** A thread that this one has started. */
 export interface Thread<Contract extends ThreadContract> {
-  /** Rejects with the error of its start. */
+  /** Resolves when the thread has started. Rejects with the error of the start. */
   readonly started: Promise<void>;
-  /** The methods that it offers. Calls wait until it has started. */
+  /** The methods that the thread offers. Calls wait until the thread has started. */
   readonly remote: Remote<Contract["offers"]>;
   end(): void;
 }
@@ -74,7 +74,7 @@ export function startThread<Contract extends ThreadContract>(
 ): Thread<Contract> {
   const { name, program, start, logLevel, log, failed, offered } = options;
   const { promise: started, resolve, reject } = Promise.withResolvers<void>();
-  /** By `end`, or by a failure. */
+  /** Whether `end` or a failure has ended the thread. */
   let hasEnded = false;
   const worker = new Worker(program);
   const post = (message: ToThread) => worker.postMessage(message);
@@ -147,7 +147,8 @@ export function runThread<Contract extends ThreadContract>(
       send({ started: true });
     } catch (error) {
       begun.reject(error);
-      begun.promise.catch(() => {}); // no call may be waiting for it
+      // No call may be waiting for the promise.
+      begun.promise.catch(() => {});
       send({ failed: plainError(error) });
     }
   };
@@ -177,7 +178,7 @@ export type LinkMessage =
 
 /** A call of a method of the other end by its path, such as `publish` or `store.users.upsert`. */
 export interface Call {
-  /** null: no answer is sent. */
+  /** The number of the call in its answer; null for a call without an answer. */
   readonly id: number | null;
   readonly method: string;
   readonly args: readonly unknown[];
@@ -224,13 +225,13 @@ function thrownError(plain: PlainError): Error {
 }
 
 /**
- * One end of a link between two threads, over which each calls methods that the other offers. The calls of one tick of
- * the event loop share a message, and so do the answers.
+ * One end of a link between two threads. Each end calls methods that the other end offers. The calls of one tick of the
+ * event loop share a message, and so do the answers.
  */
 export class Link<Offered extends object> {
   /** The methods of the other end. Each call rejects with what the method throws. */
   readonly remote: Remote<Offered>;
-  /** The same methods, without an answer. */
+  /** The methods of the other end, called without an answer. */
   readonly notify: Notify<Offered>;
   readonly #waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
   readonly #send: (message: LinkMessage) => void;
@@ -324,7 +325,7 @@ function pathProxy(call: CallPath, path = ""): object {
   });
 }
 
-/** The log's reader may be stuck, and nothing may be sent meanwhile. */
+/** How long an exit waits for the log, whose reader may be stuck: nothing is delivered meanwhile. */
 const longestFlushMs = second;
 
 /** Prints a message on standard error and ends the process with code 1, when the log is written or a second later. */

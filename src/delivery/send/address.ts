@@ -226,7 +226,7 @@ export type Resolve = (
   callback: (error: NodeJS.ErrnoException | null, addresses: dns.LookupAddress[]) => void,
 ) => void;
 
-/** Both are loaded on first use: a start does not need them. */
+/** Modules of Node that are loaded on first use: a start does not need them. */
 const nodeDns = () => process.getBuiltinModule("node:dns");
 
 const serversFile = "/etc/resolv.conf";

@@ -5,7 +5,7 @@ import type { Destination } from "./request-head.ts";
 import { ResponseParser } from "./response.ts";
 import { failureOf, proxyFailure, type SendFailure, type SendStage, type Timings } from "./result.ts";
 
-/** Loaded with the first connection, because loading delays the start. */
+/** Modules of Node that are loaded with the first connection, because loading delays the start. */
 const net = () => process.getBuiltinModule("node:net");
 const tls = () => process.getBuiltinModule("node:tls");
 
@@ -47,7 +47,7 @@ export class Connection {
   readonly timings: Mutable<Timings> = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
   /** The request that events go to; null while the connection is idle. */
   owner: ConnectionOwner | null;
-  /** While it is idle: the time until which it may be used again, on the clock of `performance.now`. */
+  /** The time until which the connection may be used again while it is idle, on the clock of `performance.now`. */
   keptUntil = 0;
 
   readonly #options: ConnectOptions;
@@ -156,7 +156,7 @@ export class Connection {
     if (!this.#isOpen) return;
     this.#leaveFor("waiting for the answer", timing);
     this.#sockets[0]?.on("data", (bytes: Buffer) => {
-      // Bytes on an idle connection belong to no request.
+      // Bytes on an idle connection belong to no request, so the connection is closed.
       if (this.owner === null) this.destroy();
       else this.owner.received(bytes);
     });
@@ -263,12 +263,12 @@ function writeAll(): void {
 }
 
 /**
- * How long an idle connection is kept. Common servers keep theirs longer (Node.js: 5 s), so they seldom close one at
- * the moment of its next use.
+ * How long an idle connection is kept. Common servers keep connections longer (Node.js: 5 s), so they seldom close a
+ * connection at the moment of its next use.
  */
 const idleMs = 4_000;
 
-/** The interval at which expired connections are closed. They are not used in any case. */
+/** The interval at which expired connections are closed. An expired connection is never used again. */
 const sweepMs = 1_000;
 
 /**

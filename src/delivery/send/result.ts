@@ -26,7 +26,7 @@ export interface SendResult extends Outcome {
   readonly responseBody: string;
   /** The reason for the failure in one sentence for the endpoint's owner; null for a success. */
   readonly error: string | null;
-  /** As in `SendFailure`. */
+  /** The scheme that the receiver expects, if it is certain and differs from the URL. */
   readonly speaks?: "http" | "https";
   /** The answer's headers; absent unless the sender keeps them. */
   readonly headers?: ResponseHeaders;

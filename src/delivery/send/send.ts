@@ -20,7 +20,7 @@ import {
 } from "./result.ts";
 
 /**
- * The HTTP client for webhooks, and the only module of this folder that others import. It makes one request per
+ * The HTTP client for webhooks. Other folders import only this module and `address.ts`. A sender makes one request per
  * attempt:
  *
  * - The status decides. It must arrive within a time limit, which includes resolving, connecting, TLS and sending. A
@@ -42,7 +42,7 @@ export const attemptTimeoutMs = 15_000;
 /** The most bytes of an answer's body that are read. */
 const maxReadBytes = 16_384;
 
-/** The most bytes of it that are kept. */
+/** The most bytes of an answer's body that are kept. */
 export const keptBytes = 1_024;
 
 /** The most URLs whose destination is cached. */

@@ -9,7 +9,7 @@ import type { WatchSample } from "../sample.ts";
 import type { EngineThread } from "./worker.ts";
 
 interface EngineThreadOptions {
-  /** The URL of `../worker.ts`. */
+  /** The URL of `worker.ts`. */
   readonly program: string;
   readonly settings: EngineSettings;
   readonly logLevel: LogLevel;
@@ -60,7 +60,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   );
   const { remote } = thread;
   const end = async (graceMs: number) => {
-    // Does not reject if the start has failed, because `started` has rejected with the reason.
+    // A failed start is no failure of the end: `started` has rejected with the reason.
     if (!(await isStarted)) return;
     await remote.stop(graceMs);
     thread.end();
@@ -88,7 +88,8 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       watches.set(watched, watch);
       return remote.test(id, sample, watched).finally(() => watches.delete(watched));
     },
-    // The errors of these three calls are ignored: without the thread the process ends anyway.
+    // An error of the link is ignored, here and in `broadcast` and `watchOutcomes`: without the thread the process
+    // ends.
     notify: (type, data) => remote.notify(type, data).catch(() => {}),
     stats: remote.stats,
     checkStorage: remote.checkStorage,

@@ -6,14 +6,16 @@ import type { Engine, EngineListener, EngineSettings } from "../engine.ts";
 import type { Sample, SampleExchange, SampleStep } from "../sample.ts";
 
 /*
- * The program of the engine's thread. `link/` is the other end of the link, in the main thread.
+ * The program of the engine's thread. `link.ts` is the other end of the link, in the main thread.
  */
 
 /** The methods that the engine's thread offers to the main thread, and those that it calls there. */
 export interface EngineThread extends ThreadContract {
   readonly start: EngineSettings;
   readonly offers: Omit<Engine, "started" | "test" | "listen" | "store"> & {
-    /** Reports the steps by `sampleStep` with the number `watched`; null: does not report them. */
+    /**
+     * Sends a sample. Reports its steps by `sampleStep` with the number `watched`; reports no steps if that is null.
+     */
     test(applicationId: string, sample: Sample, watched: number | null): Promise<SampleExchange>;
     /** Without `events`, whose methods take callbacks: `publish` publishes events. */
     readonly store: Omit<Store, "events" | "close">;
@@ -24,12 +26,12 @@ export interface EngineThread extends ThreadContract {
   };
 }
 
-// Linux applies this to the calling thread only. With too little processor time for both threads, requests go first.
-// The priority is never raised above that of the process, which would need a privilege.
+// Linux applies `setPriority` to the calling thread only. With too little processor time for both threads, requests go
+// first. The priority is never raised above that of the process, which would need a privilege.
 if (process.platform === "linux") setPriority(0, Math.max(getPriority(0), 5));
 
 runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
-  // After the priority is set: on a single processor, loading these modules must not delay the first answers.
+  // Loaded after the priority is set: on a single processor, loading these modules must not delay the first answers.
   const { startEngine } = await import("../engine.ts");
   const engine = await startEngine({
     settings: start,
@@ -41,7 +43,7 @@ runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
     lock: { close() {} },
     onFault: notify.storageFault,
   });
-  // Reported once per application, because many events are published in one tick.
+  // One report per application, because many events are published in one tick.
   const streamed = batchedPerTick<string>((ids) => notify.streamed([...new Set(ids)]));
   engine.listen({
     streamed: (applicationIds) => applicationIds.forEach(streamed),

@@ -86,7 +86,9 @@ export class PublishTraces {
     return published;
   }
 
-  /** The same for several events, all or none of which are stored. */
+  /**
+   * Publishes several events, each in a span that becomes the parent of its attempts. All or none of them are stored.
+   */
   async all(
     events: readonly NewEvent[],
     parent: TraceContext | null,
@@ -148,7 +150,7 @@ const maxEvents = 20_000;
  */
 export class AttemptTraces {
   readonly #tracer: Tracer;
-  /** The oldest first. */
+  /** The traces of the last events by event id, the oldest first. */
   readonly #events = new Map<string, TraceContext>();
 
   constructor(tracer: Tracer) {
@@ -184,7 +186,7 @@ export class AttemptTraces {
       kind: "client",
       attributes: {
         "http.request.method": "POST",
-        // Without the path, which may contain a secret of the receiver.
+        // The path is left out: it may contain a secret of the receiver.
         "server.address": target?.hostname ?? null,
         "server.port": target && portOf(target),
         "http.response.status_code": status,

@@ -21,9 +21,9 @@ export interface ActiveSpan {
   readonly context: TraceContext;
   /** The trace id in the collector; null if the trace is not sampled. */
   readonly sampledTraceId: string | null;
-  /** null for the root of a trace. */
+  /** The id of the parent span; null for the root of a trace. */
   readonly parentId: string | null;
-  /** On the clock of `performance.now`. */
+  /** The start, on the clock of `performance.now`. */
   readonly startedAt: number;
 }
 
@@ -39,7 +39,7 @@ interface SpanEnd {
 
 interface EndedSpan extends SpanEnd {
   readonly span: ActiveSpan;
-  /** On the clock of `performance.now`. */
+  /** The end, on the clock of `performance.now`. */
   readonly endedAt: number;
 }
 
@@ -55,8 +55,8 @@ export class Tracer {
   }
 
   /**
-   * Begins a span. It is sampled if its parent is. If the parent is untrusted, because any client may have sent it, the
-   * share must include the trace, too.
+   * Begins a span. It is sampled if its parent is sampled. If the parent is untrusted, because any client may have sent
+   * it, the share must include the trace, too.
    */
   begin(parent: TraceContext | null, isTrusted = true): ActiveSpan {
     if (!parent) return this.beginTrace(randomHex(16));
@@ -90,7 +90,7 @@ function randomHex(bytes: number): string {
   return crypto.getRandomValues(Buffer.allocUnsafe(bytes)).toString("hex");
 }
 
-/** Later versions may have more fields after these. */
+/** The form of `traceparent`. Later versions of it may have more fields after these. */
 const form = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 /** Parses the header `traceparent`; returns null if it is absent or invalid. */
@@ -142,7 +142,7 @@ function otlpSpan({ span, name, kind, endedAt, attributes, error }: EndedSpan) {
   };
 }
 
-/** Nanoseconds would exceed the exact integers of a number, so this has microseconds and three zeros. */
+/** Returns microseconds followed by three zeros: nanoseconds would exceed the exact integers of a number. */
 function nanosecondsOf(at: number): string {
   return `${Math.round((performance.timeOrigin + at) * 1000)}000`;
 }
@@ -150,7 +150,7 @@ function nanosecondsOf(at: number): string {
 interface ExporterOptions {
   /** The collector's URL for OTLP over HTTP, without `/v1/traces`. */
   readonly endpoint: string;
-  /** Sent with each request. */
+  /** Headers that are sent with each request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly log: Log;
   /** The time limit of a request. */

@@ -32,7 +32,7 @@ export async function endedServer() {
   // Finalizes the statements of this process that still hold the database open.
   Bun.gc(true);
   const db = new Database(join(data, "onair.db"));
-  db.run("INSERT INTO endpoints (application_id, failures) VALUES (?, 0)", [id]);
+  db.run("INSERT INTO endpoints (application_id, failures, revision) VALUES (?, 0, 0)", [id]);
   const found = db.query<{ value: string }, []>("SELECT value FROM settings WHERE key = 'signing_key'").get();
   db.run("PRAGMA wal_checkpoint(TRUNCATE)");
   db.close(true);

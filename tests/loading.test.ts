@@ -41,9 +41,9 @@ test("a start of the server loads these packages and modules of Node; others wai
     "delivery/engine.ts",
     "delivery/attempt.ts",
     "api/http/platform-jwt.ts",
-    "api/openapi/public-document.ts",
-    "api/openapi/admin-document.ts",
-    "api/openapi/complete.ts",
+    "api/openapi/public.ts",
+    "api/openapi/admin.ts",
+    "api/openapi/document.ts",
     "web/bundle.ts",
     "web/site/bundle.ts",
   ];

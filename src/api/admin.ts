@@ -1,6 +1,7 @@
 import { applicationRoutes, secretRoutes, usageRoutes } from "./admin/applications.ts";
 import { auditRoutes } from "./admin/audit.ts";
 import { backupRoutes } from "./admin/backups.ts";
+import { consoleRoutes } from "./admin/console.ts";
 import { deliveryRoutes, replayRoutes } from "./admin/deliveries.ts";
 import { backlogRoute, endpointRoutes, subscriptionRoutes } from "./admin/endpoints.ts";
 import { catalogueRoute, eventTypeRoutes } from "./admin/event-types.ts";
@@ -8,18 +9,17 @@ import { eventRoutes } from "./admin/events.ts";
 import { keyRoutes } from "./admin/keys.ts";
 import { type AdminDeps, adminListener } from "./admin/listener.ts";
 import { loginRequestRoutes } from "./admin/login-requests.ts";
-import { lookUpRoutes } from "./admin/look-up.ts";
 import { metricRoutes } from "./admin/metrics.ts";
 import { noticeRoutes } from "./admin/notices.ts";
+import { operatorSessions } from "./admin/operator-keys.ts";
+import { lookUpRoutes } from "./admin/ranking.ts";
 import { categoryRoutes, channelRoutes, livestreamRoutes, userRoutes } from "./admin/records.ts";
 import { findingRoute, healthRoutes, holdRoutes, settingRoutes, storageRoute } from "./admin/server.ts";
 import { outcomeRoute, statisticRoutes } from "./admin/statistics.ts";
 import { consentRoutes, tokenRoutes } from "./admin/tokens.ts";
+import { operatorScheme } from "./http/documentation.ts";
 import { answerOtherMethods } from "./http/server.ts";
-import { adminReference } from "./openapi/admin.ts";
 import { openApiRoutes } from "./openapi/scalar.ts";
-import { consoleRoutes } from "./pages/routes.ts";
-import { operatorSessions } from "./pages/sessions.ts";
 
 /** All routes of the admin listener. */
 export function adminApp(deps: AdminDeps) {
@@ -57,7 +57,13 @@ export function adminApp(deps: AdminDeps) {
   statisticRoutes(app, deps);
   outcomeRoute(app, { ...deps, sessions });
   consoleRoutes(app, { ...deps, sessions });
-  openApiRoutes(app, adminReference(deps.adminUrl));
+  openApiRoutes(app, {
+    path: "/docs",
+    title: "On Air Admin API",
+    scheme: operatorScheme,
+    url: deps.adminUrl,
+    complete: async (...of) => (await import("./openapi/admin.ts")).adminDocument(...of),
+  });
   answerOtherMethods(app);
   return app;
 }

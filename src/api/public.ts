@@ -1,25 +1,27 @@
+import { pageCookie } from "./http/browsers.ts";
+import { tokenScheme } from "./http/documentation.ts";
 import { answerOtherMethods } from "./http/server.ts";
 import { authorizeRoute } from "./oauth/authorize.ts";
-import { introspectRoute, revokeRoute } from "./oauth/introspect.ts";
 import { metadataRoute } from "./oauth/metadata.ts";
-import { tokenRoute } from "./oauth/token.ts";
-import { publicReference } from "./openapi/public.ts";
+import { introspectRoute, revokeRoute, tokenRoute } from "./oauth/tokens.ts";
 import { openApiRoutes } from "./openapi/scalar.ts";
-import { ownerLoginRoutes, portalRoutes, portalSessionRoutes } from "./pages/portal.ts";
-import { docsRoutes, welcomeRoutes } from "./pages/routes.ts";
-import { pageCookie } from "./pages/sessions.ts";
 import { applicationRoutes } from "./public/application.ts";
 import { assetRoutes } from "./public/assets.ts";
 import { categoryRoutes } from "./public/categories.ts";
 import { deliveryRoutes } from "./public/deliveries.ts";
+import { noticeRoutes } from "./public/endpoint.ts";
 import { eventRoutes } from "./public/events.ts";
 import { type PublicDeps, publicListener, withTokens } from "./public/listener.ts";
-import { namedSubscriptionRoutes } from "./public/named-subscriptions.ts";
-import { noticeRoutes } from "./public/notices.ts";
+import { docsRoutes, welcomeRoutes } from "./public/pages.ts";
+import { ownerLoginRoutes, portalRoutes, portalSessionRoutes } from "./public/portal.ts";
 import { replayRoutes } from "./public/replays.ts";
 import { outcomeRoute, statisticRoutes } from "./public/statistics.ts";
 import { streamRoute } from "./public/stream.ts";
-import { subscriptionHealthRoute, subscriptionRoutes } from "./public/subscriptions.ts";
+import {
+  namedSubscriptionRoutes,
+  subscriptionHealthRoute,
+  subscriptionRoutes,
+} from "./public/subscriptions.ts";
 import { testRoutes } from "./public/test.ts";
 import { userRoutes } from "./public/users.ts";
 
@@ -52,7 +54,13 @@ export function publicApp(deps: PublicDeps) {
   // /docs and paths under it
   docsRoutes(open);
   // /openapi.json, /docs/api
-  openApiRoutes(open, publicReference(deps.publicUrl));
+  openApiRoutes(open, {
+    path: "/docs/api",
+    title: "On Air API",
+    scheme: tokenScheme,
+    url: deps.publicUrl,
+    complete: async (...of) => (await import("./openapi/public.ts")).publicDocument(...of),
+  });
 
   const app = withTokens(open, deps.access, cookie);
   // Tokens with users:read: /public/v1/users/search, …/users/{username}

@@ -1,6 +1,6 @@
 import { adminApp } from "../api/admin.ts";
+import { rateLimiter } from "../api/http/access.ts";
 import { Traffic } from "../api/http/context.ts";
-import { rateLimiter } from "../api/http/rate-limit.ts";
 import { urlOf } from "../api/http/server.ts";
 import { openApiPath } from "../api/openapi/scalar.ts";
 import { publicApp } from "../api/public.ts";

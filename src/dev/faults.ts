@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { oauthCodeOf, oauthFields, speaksOAuth } from "../api/http/errors.ts";
 import { explainListenError, urlOf } from "../api/http/server.ts";
-import { oauthCodeOf, oauthFields, speaksOAuth } from "../api/oauth/errors.ts";
 import { crossOrigin } from "../api/public/listener.ts";
 import { newId } from "../domain/ids.ts";
 import type { Store } from "../domain/store.ts";

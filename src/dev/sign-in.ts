@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { font, fontHeaders, fontPath, htmlHeaders, htmlPage } from "../api/http/pages.ts";
 import { urlOf } from "../api/http/server.ts";
-import { font, fontHeaders, fontPath, htmlHeaders, htmlPage } from "../api/pages/files.ts";
 import { newWebhookSecret } from "../delivery/signature.ts";
 import type { Store } from "../domain/store.ts";
 import { isoTime } from "../domain/time.ts";

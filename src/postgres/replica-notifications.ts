@@ -1,5 +1,4 @@
-import type { Changes } from "../api/http/access.ts";
-import type { RateLimiter } from "../api/http/rate-limit.ts";
+import type { Changes, RateLimiter } from "../api/http/access.ts";
 import type { OutcomeStreams } from "../api/stream/outcome-streams.ts";
 import type { EventStreams } from "../api/stream/streams.ts";
 import type { ReplicaNotification } from "../domain/replicas.ts";

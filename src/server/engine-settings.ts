@@ -44,7 +44,7 @@ const bytesPerConnection = 64 * 1024;
 const memoryPart = 1 / 8;
 /**
  * The share of descriptors for connections of deliveries. A quarter is for public connections, before they have to make
- * room (`api/http/descriptor-watch.ts`), and another one for the admin listener and files.
+ * room (`api/http/descriptors.ts`), and another one for the admin listener and files.
  */
 const descriptorPart = 1 / 2;
 /** Of that share, descriptors left to the database, the log, and files that are open for a short time. */

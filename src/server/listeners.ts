@@ -1,13 +1,11 @@
 import { authenticator } from "../api/http/access.ts";
 import { Traffic } from "../api/http/context.ts";
-import { watchDescriptors } from "../api/http/descriptor-watch.ts";
+import { endSilentConnections, watchDescriptors } from "../api/http/descriptors.ts";
+import type { PageLook } from "../api/http/pages.ts";
 import type { PlatformJwtReader } from "../api/http/platform-jwt.ts";
 import { type Listening, listen, type ServedApp } from "../api/http/server.ts";
-import { endSilentConnections } from "../api/http/silent-connections.ts";
-import type { PageLook } from "../api/pages/files.ts";
 import { publicApp } from "../api/public.ts";
-import { StreamSlots } from "../api/stream/slots.ts";
-import { EventStreams } from "../api/stream/streams.ts";
+import { EventStreams, StreamSlots } from "../api/stream/streams.ts";
 import { publicKeyForms, readSigningKey } from "../delivery/signature.ts";
 import { type Store, signingKeySetting } from "../domain/store.ts";
 import { second } from "../domain/time.ts";

@@ -1,7 +1,7 @@
 import { OperatorKeys } from "../api/admin/operator-keys.ts";
+import { rateLimiter } from "../api/http/access.ts";
 import { Cursors } from "../api/http/cursors.ts";
-import { rateLimiter } from "../api/http/rate-limit.ts";
-import { LoginChallenges } from "../api/oauth/login-challenges.ts";
+import { LoginChallenges } from "../api/http/seal.ts";
 import { OutcomeStreams } from "../api/stream/outcome-streams.ts";
 import { catalogueOf, updateCatalogue } from "../domain/events/registered.ts";
 import { sealingKeyOf } from "../domain/store.ts";

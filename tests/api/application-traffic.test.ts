@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ApplicationTraffic } from "../../src/api/http/application-traffic.ts";
+import { ApplicationTraffic } from "../../src/api/http/context.ts";
 import { minute } from "../../src/domain/time.ts";
 import { Clock } from "../support/server.ts";
 

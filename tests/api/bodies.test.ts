@@ -1,6 +1,6 @@
 import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
-import { readBytes } from "../../src/api/http/body.ts";
+import { readBytes } from "../../src/api/http/input.ts";
 import { until } from "../support/until.ts";
 
 /** A request whose body comes in chunks of one byte; `end` ends it. */

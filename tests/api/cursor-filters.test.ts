@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Cursors, listCursors } from "../../src/api/http/cursors.ts";
-import { streamOf } from "../../src/api/stream/frames.ts";
+import { streamOf } from "../../src/api/stream/streams.ts";
 import { sealingKeyOf } from "../../src/domain/store.ts";
 import { type OpenApiDocument, operations } from "../support/openapi.ts";
 import { categories, users } from "../support/real-data.ts";

@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { Cursors } from "../../src/api/http/cursors.ts";
-import { StreamSlots } from "../../src/api/stream/slots.ts";
-import { EventStreams } from "../../src/api/stream/streams.ts";
+import { EventStreams, StreamSlots } from "../../src/api/stream/streams.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/delivery/signature.ts";
 import type { StreamedDelivery } from "../../src/domain/deliveries.ts";
 import { createLog } from "../../src/runtime/log.ts";

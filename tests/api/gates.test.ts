@@ -2,9 +2,8 @@ import { expect, test } from "bun:test";
 import { AuditTrail } from "../../src/api/admin/audit-trail.ts";
 import { adminListener } from "../../src/api/admin/listener.ts";
 import { OperatorKeys } from "../../src/api/admin/operator-keys.ts";
-import { authenticator } from "../../src/api/http/access.ts";
+import { authenticator, rateLimiter } from "../../src/api/http/access.ts";
 import { Traffic } from "../../src/api/http/context.ts";
-import { rateLimiter } from "../../src/api/http/rate-limit.ts";
 import { answerOtherMethods, listen } from "../../src/api/http/server.ts";
 import { openApiRoutes } from "../../src/api/openapi/scalar.ts";
 import { publicListener, withTokens } from "../../src/api/public/listener.ts";
@@ -78,7 +77,7 @@ test("a route that Elysia cannot compile answers 500 in the shape of all errors"
 
 test("no hook of the reference has Elysia parse cookies for every route", () => {
   const app = publicApp();
-  const reference = { path: "/docs", documentation: {}, scheme: "", url: () => "", complete: async () => "" };
+  const reference = { path: "/docs", title: "", scheme: "", url: () => "", complete: async () => "" };
   openApiRoutes(app, reference);
   expect(app).toMatchObject({ inference: { cookie: false, body: false } });
 });

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { answer, file, ndjsonLines, noContent, notModified } from "../../src/api/http/answers.ts";
+import { component, describeRoute, errorCodes } from "../../src/api/http/documentation.ts";
 import { IntegerParameter, TextParameter } from "../../src/api/http/parameters.ts";
 import { listener } from "../../src/api/http/server.ts";
-import { complete, type ListenerRules, type WrittenDocument } from "../../src/api/openapi/complete.ts";
-import { component, describeRoute, errorCodes } from "../../src/api/openapi/components.ts";
+import { complete, type ListenerRules, type WrittenDocument } from "../../src/api/openapi/document.ts";
 import { openApiRoutes } from "../../src/api/openapi/scalar.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { find, lint, type OpenApiDocument } from "../support/openapi.ts";
@@ -84,16 +84,19 @@ function sampleApp() {
 let written: WrittenDocument;
 let document: OpenApiDocument;
 const url = "https://on.example";
-const words = { title: "Things", summary: "Things.", introduction: "All about things." };
+const words = {
+  title: "Things",
+  summary: "Things.",
+  introduction: "All about things.",
+  tags: [{ name: "Things" }],
+  securitySchemes: {},
+};
 
 beforeAll(async () => {
   const app = sampleApp();
   openApiRoutes(app, {
     path: "/docs",
-    documentation: {
-      info: { title: "Things", description: "All about things.", version: "1", license: { name: "MIT" } },
-      tags: [{ name: "Things" }],
-    },
+    title: "Things",
     scheme: "token",
     url: () => "https://on.example",
     async complete(given) {

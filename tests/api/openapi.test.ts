@@ -1,9 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { authenticator } from "../../src/api/http/access.ts";
+import { authenticator, rateLimiter } from "../../src/api/http/access.ts";
 import { Cursors } from "../../src/api/http/cursors.ts";
 import { statusOf } from "../../src/api/http/errors.ts";
-import { rateLimiter } from "../../src/api/http/rate-limit.ts";
-import { LoginChallenges } from "../../src/api/oauth/login-challenges.ts";
+import { LoginChallenges } from "../../src/api/http/seal.ts";
 import { publicApp } from "../../src/api/public.ts";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { Catalogue } from "../../src/domain/events/catalogue.ts";

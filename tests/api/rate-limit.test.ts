@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { rateLimiter } from "../../src/api/http/rate-limit.ts";
+import { rateLimiter } from "../../src/api/http/access.ts";
 import { form } from "../support/oauth.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { users } from "../support/real-data.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { rateLimiter } from "../../src/api/http/rate-limit.ts";
+import { rateLimiter } from "../../src/api/http/access.ts";
 import type { Share } from "../../src/domain/replicas.ts";
 import { RateShares } from "../../src/postgres/rate-shares.ts";
 import { until } from "../support/until.ts";

@@ -1,7 +1,12 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { Cursors } from "../../src/api/http/cursors.ts";
-import { idOf, type LastId, type StreamPosition } from "../../src/api/stream/frames.ts";
-import { StreamReader, type StreamStart } from "../../src/api/stream/reader.ts";
+import {
+  idOf,
+  type LastId,
+  type StreamPosition,
+  StreamReader,
+  type StreamStart,
+} from "../../src/api/stream/streams.ts";
 import { noticesOf } from "../../src/delivery/notices.ts";
 import { newSigningKey, readSigningKey } from "../../src/delivery/signature.ts";
 import { newEndpoint } from "../../src/domain/endpoints.ts";

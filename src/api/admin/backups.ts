@@ -8,8 +8,8 @@ import type { ByteRange } from "../../runtime/files.ts";
 import { answerOf, file, linksTo, noContent, pageOf } from "../http/answers.ts";
 import { reply } from "../http/context.ts";
 import { pagedList } from "../http/cursors.ts";
+import { contentRange, header } from "../http/documentation.ts";
 import { IsoTimestamp, named, TextParameter } from "../http/parameters.ts";
-import { contentRange, header } from "../openapi/components.ts";
 import { type AdminDeps, type AdminListener, operators, readers, whileAllowed } from "./listener.ts";
 
 const mediaType = "application/vnd.sqlite3";

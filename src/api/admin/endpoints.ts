@@ -8,12 +8,12 @@ import { answer, answerOf, pageOf } from "../http/answers.ts";
 import { pagedList } from "../http/cursors.ts";
 import { existing } from "../http/errors.ts";
 import { IsoTimestamp, named } from "../http/parameters.ts";
+import { endpointFields, shownFailure } from "../public/endpoint.ts";
 import {
   NamedSubscriptionPage,
   namedSubscriptionList,
   subscriptionFilters,
-} from "../public/named-subscriptions.ts";
-import { endpointFields, shownFailure } from "../public/subscriptions.ts";
+} from "../public/subscriptions.ts";
 import {
   ApplicationIdParameter,
   ApplicationParams,

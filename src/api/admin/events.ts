@@ -11,11 +11,11 @@ import { applyAtomically, applyBatch } from "../../platform/batches.ts";
 import { EventInput, type Publisher } from "../../platform/publisher.ts";
 import { TimeSlice } from "../../runtime/event-loop.ts";
 import { answerOf } from "../http/answers.ts";
-import { longBodyStream, mediaType, readBytes, requireMediaType } from "../http/body.ts";
 import { type RequestContext, reply } from "../http/context.ts";
+import { longBodyStream, mediaType, readBytes, requireMediaType } from "../http/input.ts";
 import { named, TextParameter } from "../http/parameters.ts";
-import { AtomicQuery, DataReportSchema } from "./batch.ts";
 import { type AdminDeps, type AdminListener, adminBodyBytes, writers } from "./listener.ts";
+import { AtomicQuery, DataReportSchema } from "./records.ts";
 
 const IdempotencyHeaders = Type.Object({
   "Idempotency-Key": Type.Optional(

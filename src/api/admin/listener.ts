@@ -16,41 +16,18 @@ import { streamOf } from "../../runtime/files.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { SpanCounts } from "../../runtime/tracing/collector.ts";
 import type { settingsInForce } from "../../server/settings/shown-settings.ts";
-import { headerBearer, tokenOf } from "../http/access.ts";
-import { clientNetworkOf, type RequestContext, type Traffic } from "../http/context.ts";
+import { headerBearer, type RateLimiter, requireWithinLimit, tokenOf } from "../http/access.ts";
+import { knownHosts } from "../http/browsers.ts";
+import { clientNetworkOf, type RateLimitState, type RequestContext, type Traffic } from "../http/context.ts";
 import type { Cursors } from "../http/cursors.ts";
+import { type DescribedRoute, describeRoute, errorCodes, operatorScheme } from "../http/documentation.ts";
+import type { AdminErrorCode } from "../http/errors.ts";
 import { asGate, type GateContext, opaque, operationOf, routeInput } from "../http/input.ts";
-import { type RateLimiter, type RateLimitState, requireWithinLimit } from "../http/rate-limit.ts";
+import type { LoginChallenges } from "../http/seal.ts";
 import { listener } from "../http/server.ts";
-import type { LoginChallenges } from "../oauth/login-challenges.ts";
-import { type AdminErrorCode, operatorScheme } from "../openapi/admin.ts";
-import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/components.ts";
-import type { OperatorSessions } from "../pages/sessions.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import type { AuditTrail } from "./audit-trail.ts";
-import type { OperatorKeys } from "./operator-keys.ts";
-
-/**
- * Checks the `Host` header against DNS rebinding, with which a page of another site resolves its own name to this
- * listener and reads its responses. IP addresses and `localhost` cannot be rebound and are accepted with any port;
- * other names must be in `names`. A request without the header is accepted, because browsers always send it; load
- * balancers that check the health by HTTP/1.0 do not.
- */
-export function knownHosts(names: readonly string[]): (host: string | null) => boolean {
-  const known = new Set(names.map((name) => name.toLowerCase()));
-  return (host) => {
-    if (host === null) return true;
-    const name = host
-      .toLowerCase()
-      .replace(/:[0-9]{1,5}$/, "")
-      .replace(/\.$/, "");
-    return isAddress(name) || isLocal(name) || known.has(name);
-  };
-}
-
-const isAddress = (name: string) => /^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f:.]+\])$/.test(name);
-
-const isLocal = (name: string) => name === "localhost" || name.endsWith(".localhost");
+import type { OperatorKeys, OperatorSessions } from "./operator-keys.ts";
 
 /** Paths that answer to every host name. They reveal only the health of the process. */
 const openToEveryHost: readonly string[] = ["/healthz", "/readyz"];

@@ -5,7 +5,7 @@ import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { pageOf } from "../http/answers.ts";
 import { pagedList } from "../http/cursors.ts";
 import { IsoTimestamp, named, Ulid } from "../http/parameters.ts";
-import { exampleNotice } from "../public/notices.ts";
+import { exampleNotice } from "../public/endpoint.ts";
 import { ApplicationIdParameter, pageOfApplication } from "./application-fields.ts";
 import { type AdminDeps, type AdminListener, readers } from "./listener.ts";
 

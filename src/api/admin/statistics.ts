@@ -12,7 +12,6 @@ import { hasBearer } from "../http/access.ts";
 import { answer } from "../http/answers.ts";
 import { replyLargeJson } from "../http/content.ts";
 import { IsoTimestamp, named } from "../http/parameters.ts";
-import type { OperatorSessions } from "../pages/sessions.ts";
 import {
   DeliveryCounts,
   DeliveryStep,
@@ -30,6 +29,7 @@ import {
 import { replyStream } from "../stream/event-stream.ts";
 import { ApplicationIdParameter, requireApplication } from "./application-fields.ts";
 import { type AdminDeps, type AdminListener, readers } from "./listener.ts";
+import type { OperatorSessions } from "./operator-keys.ts";
 
 const counted = {
   requests: Type.Integer({ description: "Number of requests." }),

@@ -1,12 +1,17 @@
 import { bearer } from "@elysiajs/bearer";
 import { LRUCache } from "lru-cache";
 import { DomainError } from "../../domain/errors.ts";
+import type { Share } from "../../domain/replicas.ts";
 import type { Store } from "../../domain/store.ts";
 import { minute } from "../../domain/time.ts";
 import { type Scope, secretHash } from "../../domain/tokens.ts";
-import { type Caller, clientNetworkOf, type RequestContext } from "./context.ts";
+import type { RateShares } from "../../postgres/rate-shares.ts";
+import { type Caller, clientNetworkOf, type RateLimitState, type RequestContext } from "./context.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
-import { type LimitedBy, type RateLimiter, requireWithinLimit } from "./rate-limit.ts";
+
+/*
+ * Access to the public API: the caller of a token, what a route requires of the caller, and rate limits.
+ */
 
 /** A name that no caller can send. */
 const unguessable = crypto.randomUUID();
@@ -129,22 +134,35 @@ function withinApplication(
   return { grant: { ...grant, scopes }, application, tokenHash };
 }
 
-/** The dependencies of the public API's access checks. */
-export interface Access {
-  readonly authenticator: Authenticator;
-  readonly limiter: RateLimiter;
-  /**
-   * Requests per minute for each application without its own limit, and for each address (IPv6: /64); 0 means no
-   * limit.
-   */
-  readonly defaultRateLimit: number;
-}
+/** Counts changes, so that a cache can tell whether an entry is older than the last change. */
+export class Changes {
+  #count = 0;
+  /** The time until which cached data may be used, by `performance.now()`. */
+  #usableUntil = Number.POSITIVE_INFINITY;
 
-/** Admits a request within the rate limit of its address. Throws `rate_limited`. */
-export function admitAnyone({ limiter, defaultRateLimit }: Access, requestContext: RequestContext): void {
-  requestContext.isAdmitted = true;
-  requestContext.rateLimit = limiter.take(clientNetworkOf(requestContext), defaultRateLimit);
-  requireWithinLimit(requestContext.rateLimit);
+  /** Called after a change is stored and before it is acknowledged. */
+  note(): void {
+    this.#count++;
+  }
+
+  /** Allows caches to be used until `time`. Called regularly while notifications of other replicas arrive. */
+  useUntil(time: number): void {
+    this.#usableUntil = time;
+  }
+
+  /** Whether the changes of other replicas are known. */
+  get isCurrent(): boolean {
+    return this.#usableUntil === Number.POSITIVE_INFINITY || performance.now() <= this.#usableUntil;
+  }
+
+  /**
+   * The number of calls of `note`. While the changes of other replicas are not known, it differs on each call, so that
+   * no cache entry is valid.
+   */
+  get count(): number {
+    if (!this.isCurrent) this.#count++;
+    return this.#count;
+  }
 }
 
 /** A check of the caller by a route. Throws `insufficient_scope`. */
@@ -191,6 +209,152 @@ function missingScopes(needed: readonly Scope[]): DomainError {
   const [some, scope] = [needed.join(" and "), needed.join(" ")];
   const what = needed.length === 1 ? `the scope ${some}` : `the scopes ${some}`;
   return new DomainError("insufficient_scope", `This needs a token with ${what}`, { scope });
+}
+
+/**
+ * Throws `rate_limited` if a request exceeds a limit.
+ * @param state the result of `take`
+ * @param what the limited items, if they are not the requests that the response headers count
+ */
+export function requireWithinLimit(state: RateLimitState | null, what?: string): void {
+  if (state === null || state.allowed) return;
+  const { limit, retryAfterSeconds } = state;
+  const many = what === undefined ? "requests" : `${what} (at most ${limit} a minute)`;
+  const seconds = retryAfterSeconds === 1 ? "1 second" : `${retryAfterSeconds} seconds`;
+  throw new DomainError("rate_limited", `Too many ${many}; try again in ${seconds}`, { retryAfterSeconds });
+}
+
+/** The key of a bucket, and its requests per minute; 0 means no limit. */
+export type LimitedBy = readonly [key: string, limit: number];
+
+interface Bucket {
+  /** Requests taken and not yet refilled, so that a changed limit applies from the next request on. */
+  taken: number;
+  /** The time of the last request, in milliseconds since the epoch. */
+  at: number;
+  /** The limit at that time; 0 before the first request. */
+  limit: number;
+}
+
+/**
+ * The number of buckets in memory. The least recently used one is dropped; after a minute without requests it would be
+ * full.
+ */
+const maxBuckets = 65_536;
+
+/**
+ * With replicas, the part of a limit by which their common usage may exceed it before they have reported it to each
+ * other. The excess must be refilled before the next request is allowed.
+ */
+const mostDebt = 0.25;
+
+/**
+ * Token buckets by key: `limit` requests at once, refilled evenly over a minute.
+ * @param shares reports the usage to other replicas; null if there are none
+ */
+export function rateLimiter(now: () => number, shares: RateShares | null = null) {
+  const fullest = shares ? 1 + mostDebt : 1;
+  const buckets = new LRUCache<string, Bucket>({ max: maxBuckets });
+
+  /** Returns the bucket of `key`, refilled up to now. */
+  const bucketOf = (key: string, limit: number): Bucket => {
+    const at = now();
+    const known = buckets.get(key);
+    const bucket = known ?? { taken: 0, at, limit: 0 };
+    if (!known) buckets.set(key, bucket);
+    bucket.taken = takenAt(bucket, limit, at);
+    bucket.at = at;
+    return bucket;
+  };
+
+  /** Takes one request from the bucket of `key`. Returns null for a `limit` of 0, which means no limit. */
+  const take = (key: string, limit: number): RateLimitState | null => {
+    if (limit === 0) return null;
+    const perMs = limit / 60_000;
+    const bucket = bucketOf(key, limit);
+    const most = bucket.limit === limit ? limit * fullest : limit;
+    const left = Math.min(most, bucket.taken);
+    const allowed = left <= limit - 1;
+    const taken = allowed ? left + 1 : left;
+    bucket.taken = taken;
+    bucket.limit = limit;
+    if (allowed) shares?.count(key, limit, 1);
+    return {
+      allowed,
+      limit,
+      remaining: Math.max(0, Math.floor(limit - taken)),
+      resetSeconds: Math.ceil(taken / perMs / 1000),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((taken + 1 - limit) / perMs / 1000)),
+    };
+  };
+
+  /** Puts back one request that was taken with the same `key` and `limit`. */
+  const giveBack = (key: string, limit: number): void => {
+    const bucket = limit === 0 ? undefined : buckets.get(key);
+    if (!bucket) return;
+    bucket.taken = Math.max(0, bucket.taken - 1);
+    shares?.count(key, limit, -1);
+  };
+
+  return {
+    take,
+    giveBack,
+    /**
+     * Takes one request from each of several buckets, or from none if one of them is empty. Returns the state of the
+     * empty one, else of the one with the least left; null if none has a limit.
+     */
+    takeEach(several: readonly LimitedBy[]): RateLimitState | null {
+      let least: RateLimitState | null = null;
+      for (const [i, [key, limit]] of several.entries()) {
+        const state = take(key, limit);
+        if (state === null) continue;
+        if (!state.allowed) {
+          for (const [taken, ofTaken] of several.slice(0, i)) giveBack(taken, ofTaken);
+          return state;
+        }
+        if (least === null || state.remaining < least.remaining) least = state;
+      }
+      return least;
+    },
+    /** Returns the current state of the bucket of `key` without taking from it; null for a `limit` of 0. */
+    look(key: string, limit: number): Pick<RateLimitState, "limit" | "remaining"> | null {
+      if (limit === 0) return null;
+      const bucket = buckets.peek(key);
+      const taken = bucket ? Math.min(limit, takenAt(bucket, limit, now())) : 0;
+      return { limit, remaining: Math.floor(limit - taken) };
+    },
+    /** Counts requests that another replica reported; a negative count gives back. */
+    takenElsewhere([key, limit, count]: Share): void {
+      const bucket = bucketOf(key, limit);
+      bucket.taken = Math.min(limit * fullest, Math.max(0, bucket.taken + count));
+      bucket.limit = limit;
+    },
+  };
+}
+
+/** Returns the number of requests that are not yet refilled at a time. */
+function takenAt({ taken, at: last }: Bucket, limit: number, at: number): number {
+  return Math.max(0, taken - Math.max(0, at - last) * (limit / 60_000));
+}
+
+export type RateLimiter = ReturnType<typeof rateLimiter>;
+
+/** The dependencies of the public API's access checks. */
+export interface Access {
+  readonly authenticator: Authenticator;
+  readonly limiter: RateLimiter;
+  /**
+   * Requests per minute for each application without its own limit, and for each address (IPv6: /64); 0 means no
+   * limit.
+   */
+  readonly defaultRateLimit: number;
+}
+
+/** Admits a request within the rate limit of its address. Throws `rate_limited`. */
+export function admitAnyone({ limiter, defaultRateLimit }: Access, requestContext: RequestContext): void {
+  requestContext.isAdmitted = true;
+  requestContext.rateLimit = limiter.take(clientNetworkOf(requestContext), defaultRateLimit);
+  requireWithinLimit(requestContext.rateLimit);
 }
 
 /**
@@ -295,35 +459,4 @@ async function lookUp(access: Access, requestContext: RequestContext, token: str
   const caller = await authenticator.authenticate(token);
   limiter.giveBack(clientNetworkOf(requestContext), defaultRateLimit);
   return caller;
-}
-
-/** Counts changes, so that a cache can tell whether an entry is older than the last change. */
-export class Changes {
-  #count = 0;
-  /** The time until which cached data may be used, by `performance.now()`. */
-  #usableUntil = Number.POSITIVE_INFINITY;
-
-  /** Called after a change is stored and before it is acknowledged. */
-  note(): void {
-    this.#count++;
-  }
-
-  /** Allows caches to be used until `time`. Called regularly while notifications of other replicas arrive. */
-  useUntil(time: number): void {
-    this.#usableUntil = time;
-  }
-
-  /** Whether the changes of other replicas are known. */
-  get isCurrent(): boolean {
-    return this.#usableUntil === Number.POSITIVE_INFINITY || performance.now() <= this.#usableUntil;
-  }
-
-  /**
-   * The number of calls of `note`. While the changes of other replicas are not known, it differs on each call, so that
-   * no cache entry is valid.
-   */
-  get count(): number {
-    if (!this.isCurrent) this.#count++;
-    return this.#count;
-  }
 }

@@ -7,8 +7,8 @@ import {
   type TVoid,
   Type,
 } from "@sinclair/typebox";
-import { cacheHeaders } from "../openapi/components.ts";
 import { Pagination } from "./cursors.ts";
+import { cacheHeaders } from "./documentation.ts";
 import { Message } from "./parameters.ts";
 
 /*

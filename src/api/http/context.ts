@@ -2,14 +2,12 @@ import type { Application } from "../../domain/applications.ts";
 import { newId } from "../../domain/ids.ts";
 import type { OperatorKey } from "../../domain/operator-keys.ts";
 import { type Histogram, newHistogram, observe, type StatisticCounter } from "../../domain/statistics.ts";
+import { minute } from "../../domain/time.ts";
 import type { Grant } from "../../domain/tokens.ts";
 import { clientAddress, clientNetwork, type TrustedProxies } from "../../runtime/client-address.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { RequestTraces } from "../../runtime/tracing/spans.ts";
 import type { ActiveSpan } from "../../runtime/tracing/tracer.ts";
-import type { OpenStreams } from "../stream/open-streams.ts";
-import { ApplicationTraffic } from "./application-traffic.ts";
-import type { RateLimitState } from "./rate-limit.ts";
 
 /** A caller with a valid access token. */
 export interface Caller {
@@ -17,6 +15,19 @@ export interface Caller {
   readonly application: Application;
   /** The hash under which the token is stored; null for a JWT of the platform, which is not stored. */
   readonly tokenHash: Uint8Array | null;
+}
+
+/** The state of a rate limit after a request. */
+export interface RateLimitState {
+  readonly allowed: boolean;
+  /** Requests per minute. */
+  readonly limit: number;
+  /** Requests that may be made now. */
+  readonly remaining: number;
+  /** Seconds until the full limit is available again. */
+  readonly resetSeconds: number;
+  /** Seconds until the next request is allowed; 0 when it is allowed now. */
+  readonly retryAfterSeconds: number;
 }
 
 /** A request and the state that its handling collects. */
@@ -266,4 +277,133 @@ export class Traffic {
 function errorOf(status: number): string | undefined {
   if (status < 400) return undefined;
   return status >= 500 ? "server_errors" : "client_errors";
+}
+
+/** The most applications with counts of their own. */
+const mostShown = 20;
+/** The most applications whose recent requests are compared. */
+const mostCompared = 10_000;
+/** The weight of earlier minutes: half is left after about ten. */
+const keptPart = 0.93;
+/** How many times as many recent requests an application needs to replace another one, so that two do not alternate. */
+const clearlyMore = 1.5;
+
+interface CountedApplication {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The counts of one application, or of all others. */
+export interface ApplicationCounts {
+  /** `other` for all others. */
+  readonly id: string;
+  readonly name: string;
+  requests: number;
+  /** Those with the status 429. */
+  limited: number;
+}
+
+const newCounts = (id: string, name: string): ApplicationCounts => ({ id, name, requests: 0, limited: 0 });
+
+interface Recent {
+  readonly id: string;
+  name: string;
+  /** The requests of the last minutes, of which earlier ones count less. */
+  weight: number;
+  /** null while its requests count as those of others. */
+  shown: ApplicationCounts | null;
+}
+
+/**
+ * Requests by application, for a monitoring system that stores a series for each: those of the 20 applications with the
+ * most requests of late, and those of all others together. Each count only grows while it is shown; an application that
+ * replaces another one begins at 0.
+ */
+export class ApplicationTraffic {
+  readonly #recent = new Map<string, Recent>();
+  readonly #others: ApplicationCounts = { id: "other", name: "other", requests: 0, limited: 0 };
+  readonly #now: () => number;
+  #rankedAt: number;
+  #shownCount = 0;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+    this.#rankedAt = now();
+  }
+
+  count({ id, name }: CountedApplication, status: number): void {
+    if (Math.abs(this.#now() - this.#rankedAt) >= minute) this.#rank();
+    let recent = this.#recent.get(id);
+    if (!recent && this.#recent.size < mostCompared) {
+      recent = { id, name, weight: 0, shown: null };
+      this.#recent.set(id, recent);
+    }
+    if (recent) {
+      recent.weight++;
+      // A changed name is a series of its own.
+      if (recent.name !== name && recent.shown) recent.shown = newCounts(id, name);
+      recent.name = name;
+      if (!recent.shown && this.#shownCount < mostShown) this.#show(recent);
+    }
+    const counts = recent?.shown ?? this.#others;
+    counts.requests++;
+    if (status === 429) counts.limited++;
+  }
+
+  #show(recent: Recent): void {
+    recent.shown = newCounts(recent.id, recent.name);
+    this.#shownCount++;
+  }
+
+  /** Lets earlier requests count less, and gives the places of the least to those with clearly more. */
+  #rank(): void {
+    this.#rankedAt = this.#now();
+    for (const [id, recent] of this.#recent) {
+      recent.weight *= keptPart;
+      if (!recent.shown && recent.weight < 0.1) this.#recent.delete(id);
+    }
+    const byWeight = [...this.#recent.values()].sort((a, b) => a.weight - b.weight);
+    const least = byWeight.filter(({ shown }) => shown !== null);
+    const candidates = byWeight.filter(({ shown }) => shown === null).reverse();
+    for (const [i, candidate] of candidates.slice(0, mostShown).entries()) {
+      const replaced = least[i];
+      if (!replaced || candidate.weight < replaced.weight * clearlyMore) break;
+      replaced.shown = null;
+      this.#shownCount--;
+      this.#show(candidate);
+    }
+  }
+
+  /** Returns the counts of the applications with the most requests, and of all others. */
+  shown(): readonly Readonly<ApplicationCounts>[] {
+    return [...[...this.#recent.values()].flatMap(({ shown }) => shown ?? []), this.#others];
+  }
+}
+
+/** The size at which requests whose connection has ended are dropped for the first time. */
+const firstPruning = 1_024;
+
+type Server = Pick<Bun.Server<undefined>, "requestIP">;
+
+/** The requests that are answered by an event stream. Bun does not say when their connections end. */
+export class OpenStreams {
+  #requests: Request[] = [];
+  #pruneAt = firstPruning;
+
+  add(request: Request, server: Server): void {
+    this.#requests.push(request);
+    if (this.#requests.length < this.#pruneAt) return;
+    this.#prune(server);
+    this.#pruneAt = Math.max(firstPruning, 2 * this.#requests.length);
+  }
+
+  /** Returns the ports of the clients. */
+  ports(server: Server): number[] {
+    this.#prune(server);
+    return this.#requests.map((request) => server.requestIP(request)?.port ?? 0);
+  }
+
+  #prune(server: Server): void {
+    this.#requests = this.#requests.filter((request) => server.requestIP(request) !== null);
+  }
 }

@@ -1,10 +1,12 @@
-import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
+import { OptionalKind, type Static, type TObject, type TSchema } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
-import { type DescribedRoute, describeRoute, type Json } from "../openapi/components.ts";
-import { publicBodyBytes, readJson, readOptionalJson } from "./body.ts";
+import { codePoints, timesInUtc } from "../../domain/validation/fields.ts";
+import { parseJson } from "../../domain/validation/json.ts";
+import { problems } from "../../domain/validation/problems.ts";
 import type { RequestContext } from "./context.ts";
-import { type ListOptions, type TextOptions, textProblem } from "./parameters.ts";
+import { type DescribedRoute, describeRoute, type Json } from "./documentation.ts";
+import type { ListOptions, TextOptions } from "./parameters.ts";
 
 /*
  * Reads parameters and bodies by the schemas of the route, before Elysia validates them. Elysia's own reading breaks
@@ -33,31 +35,6 @@ export interface OpenContext {
 /** The context of an access check with a token. */
 export interface GateContext extends OpenContext {
   readonly bearer: string | undefined;
-}
-
-/** Fills the context. Throws one error with all problems of the parameters, or else of the body. */
-type InputReader = (context: OpenContext) => Promise<void> | void;
-
-/**
- * A parser that leaves the body unread: the route's `InputReader` reads it after the token is checked. It returns null,
- * because Elysia would try its own parsers on undefined.
- */
-export const deferred = { name: "deferred", parse: () => null } as const;
-
-/** Returns the reader of a route; null if the route has no input. */
-function inputReader(
-  { params, query, headers, body }: InputSchemas,
-  maxBodyBytes = publicBodyBytes,
-): InputReader | null {
-  if (!params && !query && !headers && !body) return null;
-  return (context) => {
-    const problems: FieldProblem[] = [];
-    if (params) context.params = readPath(context.params, params, problems);
-    if (query) context.query = readQuery(context, query, problems);
-    if (headers) Object.assign(context.headers, readHeaders(context.request.headers, headers, problems));
-    if (problems.length > 0) throw refused(problems);
-    return body && readBody(context, body, maxBodyBytes);
-  };
 }
 
 const gates = new WeakSet<object>();
@@ -105,6 +82,12 @@ export const openGate = asGate(async (context: unknown) => {
 });
 
 /**
+ * A parser that leaves the body unread: the route's `InputReader` reads it after the token is checked. It returns null,
+ * because Elysia would try its own parsers on undefined.
+ */
+export const deferred = { name: "deferred", parse: () => null } as const;
+
+/**
  * Prevents Elysia's own parsers from reading a body: they run before the gate and have no size limit, even for routes
  * without a body. Throws for a schema without `additionalProperties`, because Elysia would add it.
  */
@@ -113,6 +96,25 @@ export function deferBody(route: { body?: TSchema; parse?: unknown }): void {
     throw new Error(`The body ${route.body.$id ?? "of a route"} must say additionalProperties`);
   }
   route.parse ??= [deferred.name];
+}
+
+/** Fills the context. Throws one error with all problems of the parameters, or else of the body. */
+type InputReader = (context: OpenContext) => Promise<void> | void;
+
+/** Returns the reader of a route; null if the route has no input. */
+function inputReader(
+  { params, query, headers, body }: InputSchemas,
+  maxBodyBytes = publicBodyBytes,
+): InputReader | null {
+  if (!params && !query && !headers && !body) return null;
+  return (context) => {
+    const problems: FieldProblem[] = [];
+    if (params) context.params = readPath(context.params, params, problems);
+    if (query) context.query = readQuery(context, query, problems);
+    if (headers) Object.assign(context.headers, readHeaders(context.request.headers, headers, problems));
+    if (problems.length > 0) throw refused(problems);
+    return body && readBody(context, body, maxBodyBytes);
+  };
 }
 
 /** Returns the `operationId` of a route; null for a route without documentation. */
@@ -298,4 +300,145 @@ function readText(schema: TextOptions, text: string): Read {
   const value = schema.trim ? text.trim() : text;
   const message = textProblem(schema, value);
   return message === null ? { value } : { message };
+}
+
+/** Returns the problem of a text, or null. U+0000 is refused, because PostgreSQL cannot store it. */
+function textProblem(schema: TextOptions, text: string): string | null {
+  const { minLength, maxLength, pattern, refine } = schema;
+  if (text.includes("\0")) return "must not contain a NUL character";
+  if (minLength !== undefined && codePoints(text) < minLength)
+    return `must be at least ${minLength} character${minLength === 1 ? "" : "s"}`;
+  if (maxLength !== undefined && codePoints(text) > maxLength)
+    return `must be at most ${maxLength} characters`;
+  const fits =
+    (pattern === undefined || new RegExp(pattern).test(text)) && (schema.enum?.includes(text) ?? true);
+  if (!fits) return schema.errorMessage ?? "does not have the right form";
+  return refine?.(text) ?? null;
+}
+
+/*
+ * Reads request bodies in place of Elysia's parser, which runs before the token is checked, has no limit of depth, and
+ * repeats the JSON parser's message; its schemas accept `"5"` for an integer.
+ */
+
+export const publicBodyBytes = 64 * 1024;
+
+/** Reads a JSON body of at most `maxBytes` that matches the schema. Throws a `DomainError`. */
+async function readJson<T extends TSchema>(
+  request: Request,
+  schema: T,
+  maxBytes: number = publicBodyBytes,
+): Promise<Static<T>> {
+  requireMediaType(request, "application/json");
+  return fitting(schema, parseJson(await readBytes(request, maxBytes)));
+}
+
+/** Reads an optional JSON body, with or without a Content-Type; a missing body is an empty object. */
+async function readOptionalJson<T extends TSchema>(
+  request: Request,
+  schema: T,
+  maxBytes: number = publicBodyBytes,
+): Promise<Static<T>> {
+  const bytes = await readBytes(request, maxBytes);
+  if (bytes.byteLength === 0) return fitting(schema, {});
+  requireMediaType(request, "application/json");
+  return fitting(schema, parseJson(bytes));
+}
+
+/** Returns the value with its times in UTC. Throws `invalid_parameter`. */
+function fitting<T extends TSchema>(schema: T, value: unknown): Static<T> {
+  const wrong = problems(schema, value, { in: "body" });
+  if (wrong.length > 0) throw invalidFields(wrong);
+  return timesInUtc(schema, value as Static<T>);
+}
+
+/** The media type of a request in lower case, without parameters; "" when absent. */
+export function mediaType(request: Request): string {
+  const header = request.headers.get("content-type") ?? "";
+  return (header.split(";")[0] ?? "").trim().toLowerCase();
+}
+
+export function requireMediaType(request: Request, ...accepted: readonly string[]): void {
+  if (accepted.includes(mediaType(request))) return;
+  throw new DomainError(
+    "unsupported_media_type",
+    `The body must be sent with Content-Type: ${accepted.join(" or ")}`,
+  );
+}
+
+/** Refuses compressed bodies with a clear error; otherwise their JSON, or each of their lines, would be invalid. */
+function requireUncompressed({ headers }: Request): void {
+  if (/^(identity)?$/i.test(headers.get("content-encoding") ?? "")) return;
+  throw new DomainError("unsupported_media_type", "The body must be sent without Content-Encoding");
+}
+
+/** Reads the whole body. Throws as soon as it exceeds `maxBytes`. @param limit the message of that error */
+export async function readBytes(
+  message: Request | Response,
+  maxBytes: number,
+  limit = `The body must be at most ${maxBytes} bytes`,
+): Promise<Uint8Array> {
+  if (message instanceof Request) requireUncompressed(message);
+  const tooLarge = () => new DomainError("body_too_large", limit);
+  const length = message.headers.get("content-length");
+  if (Number(length ?? 0) > maxBytes) throw tooLarge();
+  // Bun reads at most Content-Length bytes, and `bytes()` is cheaper than a stream.
+  if (length !== null && message instanceof Request) return message.bytes().catch(throwClientClosed);
+  // A list of chunks would take a hundred times as much memory if each has one byte.
+  const read = new Bun.ArrayBufferSink();
+  read.start({ asUint8Array: true });
+  let size = 0;
+  for await (const chunk of bodyStream(message)) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw tooLarge();
+    read.write(chunk);
+  }
+  return read.end() as Uint8Array;
+}
+
+/** Returns the body as a stream, which is empty if there is none. */
+async function* bodyStream(message: Request | Response): AsyncGenerator<Uint8Array> {
+  if (!message.body) return;
+  try {
+    yield* message.body;
+  } catch (error) {
+    if (message instanceof Request) throwClientClosed(error);
+    throw error;
+  }
+}
+
+/**
+ * Returns the body of a request that takes effect while it is received. The client controls how long that takes, so the
+ * key is checked again for each chunk.
+ *
+ * @param isAtomic whether nothing takes effect unless the body is complete
+ */
+export async function* longBodyStream(
+  { request, longBody }: Pick<RequestContext, "request" | "longBody">,
+  isAtomic: boolean,
+): AsyncGenerator<Uint8Array> {
+  requireUncompressed(request);
+  let isOpen = false;
+  try {
+    for await (const chunk of bodyStream(request)) {
+      await longBody?.requireAllowed();
+      isOpen = true;
+      yield chunk;
+    }
+    isOpen = false;
+  } finally {
+    if (isOpen && !isAtomic) await longBody?.noteBrokenOff();
+  }
+}
+
+/** Reading a request body fails for one reason only: the client closed the connection. */
+function throwClientClosed(cause: unknown): never {
+  throw new ClientClosedRequest("The client closed the connection before its request was complete", {
+    cause,
+  });
+}
+
+/** The client closed the connection before its request was complete. */
+export class ClientClosedRequest extends Error {
+  override name = "ClientClosedRequest";
 }

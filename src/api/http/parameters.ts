@@ -10,7 +10,7 @@ import { invalidFields } from "../../domain/errors.ts";
 import { maxId, ulidPattern } from "../../domain/ids.ts";
 import { hasRealDate, noRealDate, timeMs } from "../../domain/time.ts";
 import type { Grant } from "../../domain/tokens.ts";
-import { codePoints, Timestamp } from "../../domain/validation/fields.ts";
+import { Timestamp } from "../../domain/validation/fields.ts";
 
 export const Message = Type.String({ description: "Human-readable status.", examples: ["OK"] });
 export const IsoTimestamp = Type.String({ format: "date-time", description: "ISO 8601, UTC." });
@@ -153,17 +153,3 @@ export function ListParameter(options: ListOptions): TUnsafe<string[]> {
 TypeRegistry.Set("TextParameter", (_, value) => typeof value === "string");
 TypeRegistry.Set("IntegerParameter", (_, value) => typeof value === "number");
 TypeRegistry.Set("ListParameter", (_, value) => Array.isArray(value));
-
-/** Returns the problem of a text, or null. U+0000 is refused, because PostgreSQL cannot store it. */
-export function textProblem(schema: TextOptions, text: string): string | null {
-  const { minLength, maxLength, pattern, refine } = schema;
-  if (text.includes("\0")) return "must not contain a NUL character";
-  if (minLength !== undefined && codePoints(text) < minLength)
-    return `must be at least ${minLength} character${minLength === 1 ? "" : "s"}`;
-  if (maxLength !== undefined && codePoints(text) > maxLength)
-    return `must be at most ${maxLength} characters`;
-  const fits =
-    (pattern === undefined || new RegExp(pattern).test(text)) && (schema.enum?.includes(text) ?? true);
-  if (!fits) return schema.errorMessage ?? "does not have the right form";
-  return refine?.(text) ?? null;
-}

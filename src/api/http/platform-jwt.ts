@@ -11,8 +11,8 @@ import { maxId } from "../../domain/ids.ts";
 import type { Store } from "../../domain/store.ts";
 import { minute, second } from "../../domain/time.ts";
 import { parseScopes, type Scope } from "../../domain/tokens.ts";
-import { readBytes } from "./body.ts";
 import type { Caller } from "./context.ts";
+import { readBytes } from "./input.ts";
 
 /** The issuer and audience of the platform's access tokens, and the URL of their keys. */
 interface PlatformJwtSettings {

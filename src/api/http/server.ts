@@ -6,20 +6,19 @@ import type { Certificate } from "../../operations/certificates.ts";
 import type { TrustedProxies } from "../../runtime/client-address.ts";
 import { endOfTick, inTime } from "../../runtime/event-loop.ts";
 import type { Log } from "../../runtime/log.ts";
-import { OpenStreams } from "../stream/open-streams.ts";
-import { ClientClosedRequest } from "./body.ts";
 import {
   commonHeaders,
   type ExtraHeaders,
   type ListenerContext,
   newRequestContext,
+  OpenStreams,
   type RequestContext,
   reply,
   Traffic,
 } from "./context.ts";
+import { endSilentConnections } from "./descriptors.ts";
 import { internalError, replyError, statusOf } from "./errors.ts";
-import { deferred, handlerContext, opaque, openGate, requireGates } from "./input.ts";
-import { endSilentConnections } from "./silent-connections.ts";
+import { ClientClosedRequest, deferred, handlerContext, opaque, openGate, requireGates } from "./input.ts";
 
 const unknownPath = new DomainError("not_found", "There is nothing at this path");
 

@@ -2,12 +2,9 @@ import { Type } from "@sinclair/typebox";
 import { type Application, isRegistered, withParameters } from "../../domain/applications.ts";
 import { loginLifetimeMs, loginLimits, newSecret, secretHash } from "../../domain/tokens.ts";
 import { file, noContent } from "../http/answers.ts";
+import { cookiesOf, privateCookie } from "../http/browsers.ts";
 import { type RequestContext, reply } from "../http/context.ts";
-import { replyProblem } from "../http/errors.ts";
-import { htmlHeaders, htmlPage } from "../pages/files.ts";
-import { cookiesOf, privateCookie } from "../pages/sessions.ts";
-import type { PublicDeps, PublicListener } from "../public/listener.ts";
-import { noLogin, OAuthError, oauthPaths } from "./errors.ts";
+import { noLogin, OAuthError, oauthPaths, replyProblem } from "../http/errors.ts";
 import {
   type AskedParameters,
   exampleClientId,
@@ -16,7 +13,9 @@ import {
   readScopes,
   repetition,
   scopeField,
-} from "./fields.ts";
+} from "../http/oauth.ts";
+import { htmlHeaders, htmlPage } from "../http/pages.ts";
+import type { PublicDeps, PublicListener } from "../public/listener.ts";
 
 /*
  * Responses of the authorization endpoint to a browser. The URLs have codes and challenges, so none is sent as a

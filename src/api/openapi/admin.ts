@@ -1,20 +1,34 @@
-import type { ErrorCode } from "../../domain/errors.ts";
-import { version } from "../../runtime/version.ts";
-import { statusOf } from "../http/errors.ts";
-import { challenge, contentRange, type Json, notKept, requestIdHeader, retryAfter } from "./components.ts";
-import { commonSamples, type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
-import type { Reference } from "./scalar.ts";
+import { roles as allRoles } from "../../domain/operator-keys.ts";
+import {
+  challenge,
+  contentRange,
+  type Json,
+  notKept,
+  operatorScheme,
+  requestIdHeader,
+  retryAfter,
+} from "../http/documentation.ts";
+import { type AdminErrorCode, statusOf } from "../http/errors.ts";
+import introduction from "./assets/admin-introduction.md" with { type: "text" };
+import {
+  commonSamples,
+  complete,
+  type ErrorSample,
+  errorResponder,
+  errorSchema,
+  type ListenerRules,
+  type Operation,
+  type WrittenDocument,
+} from "./document.ts";
+import { operatorWebhooks } from "./webhooks.ts";
 
-/** The error codes of the admin listener. */
-export type AdminErrorCode =
-  | Exclude<
-      ErrorCode,
-      "subscription_failed" | "stream_disabled" | "locked" | "insufficient_scope" | "method_not_allowed"
-    >
-  | "internal_error";
+/*
+ * The OpenAPI document of the admin listener: its errors, tags and security scheme. Loaded when the document is first
+ * requested.
+ */
 
 /** The headers of every response of the admin listener. */
-export const adminHeaders: Json = { "X-Request-Id": requestIdHeader, ...notKept };
+const adminHeaders: Json = { "X-Request-Id": requestIdHeader, ...notKept };
 
 /** An example of each error. */
 const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {
@@ -70,7 +84,7 @@ const headersOf: Partial<Record<AdminErrorCode, Json>> = {
 };
 
 /** Returns the responses of the admin listener for error codes, by status. */
-export const adminErrorResponses = errorResponder({
+const adminErrorResponses = errorResponder({
   samples,
   statuses,
   headers: adminHeaders,
@@ -79,8 +93,20 @@ export const adminErrorResponses = errorResponder({
   statusOf: (code) => statusOf[code],
 });
 
-/** The name of the security scheme for the operator key. */
-export const operatorScheme = "operatorKey";
+const rules: ListenerRules = {
+  headers: adminHeaders,
+  errorResponses: (operation) => adminErrorResponses(errorsOf(operation)),
+};
+
+function errorsOf({ hasParameters, body, roles, codes }: Operation): AdminErrorCode[] {
+  const errors: AdminErrorCode[] = [];
+  // Also without parameters: an invalid Host header is refused before routing.
+  if (hasParameters || body === "json" || !roles) errors.push("invalid_parameter");
+  if (body === "json") errors.push("invalid_json", "body_too_large", "unsupported_media_type");
+  if (roles) errors.push("missing_token", "invalid_token", "rate_limited", "unknown_host");
+  if (roles && roles.length < allRoles.length) errors.push("insufficient_role");
+  return [...errors, ...(codes as readonly AdminErrorCode[]), "internal_error", "unavailable"];
+}
 
 /** Tags of the operations in the order in which they are shown. */
 const tags = [
@@ -110,26 +136,25 @@ const tags = [
   { name: "Health", description: "For monitoring. Needs no key." },
 ];
 
-/** Returns the reference of the admin API at `url`. */
-export function adminReference(url: () => string): Reference {
-  return {
-    path: "/docs",
-    documentation: {
-      info: { title: "On Air Admin API", description: "Reference of the On Air Admin API.", version },
-      tags,
-      components: {
-        securitySchemes: {
-          [operatorScheme]: {
-            type: "http",
-            scheme: "bearer",
-            description:
-              "An operator key: `ONAIR_ADMIN_KEY`, the key that the first start showed, or one created later. Each operation names the roles that may call it.",
-          },
-        },
-      },
-    },
-    scheme: operatorScheme,
+const securitySchemes: Json = {
+  [operatorScheme]: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "An operator key: `ONAIR_ADMIN_KEY`, the key that the first start showed, or one created later. Each operation names the roles that may call it.",
+  },
+};
+
+/** Returns the OpenAPI document of the admin listener at `url`, as JSON. */
+export function adminDocument(written: WrittenDocument, url: string): string {
+  const document = complete(written, rules, {
+    title: "On Air Admin",
+    summary: "The API with which a platform reports its data and manages applications.",
+    introduction,
     url,
-    complete: async (...of) => (await import("./admin-document.ts")).adminDocument(...of),
-  };
+    tags,
+    securitySchemes,
+    webhooks: operatorWebhooks("Operations"),
+  });
+  return JSON.stringify(document);
 }

@@ -1,36 +1,54 @@
 import { Type } from "@sinclair/typebox";
-import type { ErrorCode } from "../../domain/errors.ts";
 import { type Scope, scopes } from "../../domain/tokens.ts";
-import { version } from "../../runtime/version.ts";
-import { statusOf } from "../http/errors.ts";
+import { oneOf } from "../../domain/validation/fields.ts";
 import {
+  basicChallenge,
   challenge,
+  clientScheme,
+  exampleUrl,
   header,
   type Json,
   notKept,
+  oauthScheme,
   requestIdHeader,
   retryAfter,
   subscriptionBudget,
-} from "./components.ts";
-import { commonSamples, type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
-import type { Reference } from "./scalar.ts";
+  tokenScheme,
+} from "../http/documentation.ts";
+import {
+  beyondApplication,
+  noLogin,
+  notExchanged,
+  type OAuthErrorCode,
+  oauthCodeOf,
+  oauthFields,
+  type PublicErrorCode,
+  statusOf,
+} from "../http/errors.ts";
+import { named } from "../http/parameters.ts";
+import introduction from "./assets/public-introduction.md" with { type: "text" };
+import {
+  commonSamples,
+  complete,
+  type ErrorSample,
+  errorResponder,
+  errorSchema,
+  FieldProblemSchema,
+  type ListenerRules,
+  type Operation,
+  type WrittenDocument,
+} from "./document.ts";
+import { applicationWebhooks } from "./webhooks.ts";
 
-/** The error codes of the public listener. */
-export type PublicErrorCode =
-  | Exclude<
-      ErrorCode,
-      | "range_not_satisfiable"
-      | "insufficient_role"
-      | "unknown_host"
-      | "empty_snapshot"
-      | "confirmation_required"
-    >
-  | "internal_error";
+/*
+ * The OpenAPI document of the public listener: its errors, those of the OAuth endpoints, and its tags and security
+ * schemes. Loaded when the document is first requested.
+ */
 
 const missingBroadcaster = "Event channel.followed belongs to a channel: broadcaster_user_id is required";
 
 /** An example of each error. */
-export const publicSamples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
+const publicSamples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
   ...commonSamples,
   invalid_parameter: {
     message: "limit must be an integer from 1 to 100",
@@ -59,7 +77,7 @@ export const publicSamples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
   rate_limited: { message: "Too many requests; try again in 3 seconds" },
 };
 
-export const publicStatuses: Readonly<Record<number, string>> = {
+const publicStatuses: Readonly<Record<number, string>> = {
   400: "The request is invalid. `errors` lists all invalid fields.",
   401: "The access token is missing, unknown, revoked or expired.",
   403: "The token lacks the required scope, the operation does not accept user tokens, or the application may not use it.",
@@ -73,7 +91,7 @@ export const publicStatuses: Readonly<Record<number, string>> = {
 };
 
 /** The headers of every response of a route with a rate limit. */
-export const publicHeaders: Json = {
+const publicHeaders: Json = {
   "X-Request-Id": requestIdHeader,
   ...notKept,
   "RateLimit-Limit": header("RateLimit-Limit", "Requests allowed per minute.", "integer", 800),
@@ -96,7 +114,7 @@ const headersOf: Partial<Record<PublicErrorCode, Json>> = {
 };
 
 /** Returns the responses of the public listener for error codes, by status. */
-export const publicErrorResponses = errorResponder({
+const publicErrorResponses = errorResponder({
   samples: publicSamples,
   statuses: publicStatuses,
   headers: publicHeaders,
@@ -111,18 +129,98 @@ export const publicErrorResponses = errorResponder({
   statusOf: (code) => statusOf[code],
 });
 
-/** The security scheme for an existing access token, which the user of the reference pastes. */
-const tokenScheme = "bearerToken";
-/** The security scheme for an access token obtained through OAuth. */
-const oauthScheme = "accessToken";
-/** The name of the security scheme for the credentials of an application. */
-export const clientScheme = "clientCredentials";
+/** An example of each error of RFC 6749. */
+const failures: Readonly<Record<OAuthErrorCode, ErrorSample>> = {
+  invalid_request: { message: "grant_type is required" },
+  invalid_client: { message: "The client_id or client_secret is wrong" },
+  invalid_grant: {
+    message: notExchanged,
+  },
+  unauthorized_client: { message: "A public client cannot get a token of its own" },
+  unsupported_grant_type: {
+    message: "The supported grant types are client_credentials, authorization_code, refresh_token",
+  },
+  invalid_scope: { message: beyondApplication },
+  unsupported_response_type: { message: "The supported response_type is code" },
+  server_error: { message: noLogin },
+};
 
-/** Returns the `security` of an operation that requires an access token with scopes, from either scheme. */
-export function tokenSecurity(
-  ...needed: readonly Scope[]
-): readonly Readonly<Record<string, readonly Scope[]>>[] {
-  return [{ [tokenScheme]: [] }, { [oauthScheme]: needed }];
+/** Errors that these endpoints share with all others. */
+const always: readonly PublicErrorCode[] = ["rate_limited", "internal_error", "unavailable"];
+const ofBodies: readonly PublicErrorCode[] = ["body_too_large", "unsupported_media_type"];
+
+const codes = [...Object.keys(failures), "method_not_allowed", ...ofBodies, ...always];
+const errorWords = [...Object.keys(failures), "temporarily_unavailable"];
+
+const OAuthErrorSchema = named(
+  "OAuthError",
+  "An error with the fields of RFC 6749, section 5.2, in addition to those of every error.",
+  {
+    error: oneOf(errorWords, { description: "Code of the error, for OAuth libraries." }),
+    error_description: Type.String({
+      description: "Description of the error for people. The wording may change.",
+    }),
+    message: Type.String({ description: "The same as `error_description`." }),
+    code: oneOf(codes, {
+      description: "Code of the error, for programs; the same as `error` for errors of RFC 6749.",
+    }),
+    errors: Type.Array(FieldProblemSchema, { description: "Always empty." }),
+    request_id: Type.String({ description: "Id of the request; the same as the header `X-Request-Id`." }),
+  },
+);
+
+/** Whether a code is one of RFC 6749. */
+function isOAuthError(code: string): code is OAuthErrorCode {
+  return Object.hasOwn(failures, code);
+}
+
+const responses = errorResponder<OAuthErrorCode | PublicErrorCode>({
+  prefix: "OAuth",
+  samples: {
+    ...publicSamples,
+    ...failures,
+    unsupported_media_type: {
+      message: "The body must be sent with Content-Type: application/x-www-form-urlencoded",
+    },
+  },
+  statuses: {
+    ...publicStatuses,
+    400: "The request is invalid.",
+    401: "The application was not authenticated.",
+  },
+  headers: publicHeaders,
+  headersOf: { invalid_client: basicChallenge, rate_limited: retryAfter, unavailable: retryAfter },
+  schema: OAuthErrorSchema,
+  statusOf: (code) => (isOAuthError(code) ? (code === "invalid_client" ? 401 : 400) : statusOf[code]),
+  moreOf: (code, message) => oauthFields(isOAuthError(code) ? code : oauthCodeOf(code), message),
+});
+
+/**
+ * Returns the responses of an OAuth endpoint, by status. `failures` are its own errors.
+ * @param hasClient whether the endpoint authenticates a client and reads a form
+ */
+function oauthErrorResponses(failures: readonly OAuthErrorCode[], hasClient: boolean) {
+  const ofClients = hasClient ? (["invalid_client", ...ofBodies] as const) : [];
+  return responses([...failures, ...ofClients, ...always]);
+}
+
+const rules: ListenerRules = {
+  headers: publicHeaders,
+  errorResponses(operation) {
+    const { codes, body } = operation;
+    const failures = codes.filter(isOAuthError);
+    if (failures.length > 0) return oauthErrorResponses(failures, body === "form");
+    return publicErrorResponses(errorsOf(operation));
+  },
+};
+
+function errorsOf({ hasParameters, body, security, codes }: Operation): PublicErrorCode[] {
+  const errors: PublicErrorCode[] = [];
+  if (hasParameters || body) errors.push("invalid_parameter");
+  if (body) errors.push("invalid_json", "body_too_large", "unsupported_media_type");
+  if (security.length > 0) errors.push("missing_token", "invalid_token", "insufficient_scope");
+  errors.push(...(codes as readonly PublicErrorCode[]));
+  return [...errors, "rate_limited", "internal_error", "unavailable"];
 }
 
 /** Tags of the operations in the order in which they are shown. */
@@ -148,44 +246,44 @@ const scopeTable = Object.fromEntries(scopes.map((scope) => [scope, scopeDescrip
 
 const tokenUrl = "{base_url}/oauth/token";
 
-/** Returns the reference of the public API at `url`. */
-export function publicReference(url: () => string): Reference {
-  return {
-    path: "/docs/api",
-    documentation: {
-      info: { title: "On Air API", description: "Reference of the On Air API.", version },
-      tags,
-      components: {
-        securitySchemes: {
-          [tokenScheme]: {
-            type: "http",
-            scheme: "bearer",
-            description:
-              "An existing access token, in the header `Authorization: Bearer <access_token>`. It needs the scope of the operation.",
-          },
-          [oauthScheme]: {
-            type: "oauth2",
-            description: "An access token obtained through OAuth, in the same header.",
-            flows: {
-              clientCredentials: { tokenUrl, scopes: scopeTable },
-              authorizationCode: {
-                authorizationUrl: "{base_url}/oauth/authorize",
-                tokenUrl,
-                refreshUrl: tokenUrl,
-                scopes: scopeTable,
-              },
-            },
-          },
-          [clientScheme]: {
-            type: "http",
-            scheme: "basic",
-            description: "The `client_id` and `client_secret` of an application.",
-          },
-        },
+const securitySchemes: Json = {
+  [tokenScheme]: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "An existing access token, in the header `Authorization: Bearer <access_token>`. It needs the scope of the operation.",
+  },
+  [oauthScheme]: {
+    type: "oauth2",
+    description: "An access token obtained through OAuth, in the same header.",
+    flows: {
+      clientCredentials: { tokenUrl, scopes: scopeTable },
+      authorizationCode: {
+        authorizationUrl: "{base_url}/oauth/authorize",
+        tokenUrl,
+        refreshUrl: tokenUrl,
+        scopes: scopeTable,
       },
     },
-    scheme: tokenScheme,
+  },
+  [clientScheme]: {
+    type: "http",
+    scheme: "basic",
+    description: "The `client_id` and `client_secret` of an application.",
+  },
+};
+
+/** Returns the OpenAPI document of the public listener at `url`, as JSON. */
+export function publicDocument(written: WrittenDocument, url: string): string {
+  const document = complete(written, rules, {
+    title: "On Air",
+    summary: "The public developer API of a live-streaming platform.",
+    introduction,
     url,
-    complete: async (...of) => (await import("./public-document.ts")).publicDocument(...of),
-  };
+    tags,
+    securitySchemes,
+    externalDocs: { description: "Guides", url: `${url}/docs` },
+    webhooks: applicationWebhooks("Webhooks"),
+  });
+  return JSON.stringify(document).replaceAll("{base_url}", url).replaceAll(exampleUrl, url);
 }

@@ -1,11 +1,12 @@
-import { type ElysiaSwaggerConfig, swagger } from "@elysiajs/swagger";
+import { swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
 import { dependencies } from "../../../package.json";
+import { version } from "../../runtime/version.ts";
 import { contentOf, kept, keptFor, replyCompressed } from "../http/content.ts";
 import type { ExtraHeaders, RequestContext } from "../http/context.ts";
 import { openGate } from "../http/input.ts";
-import { pageRoute } from "../pages/files.ts";
-import type { WrittenDocument } from "./complete.ts";
+import { pageRoute } from "../http/pages.ts";
+import type { WrittenDocument } from "./document.ts";
 import { scalarScript } from "./scalar-script.ts";
 
 /*
@@ -119,11 +120,11 @@ export function pageHeaders(publicUrl: string): ExtraHeaders {
 export const openApiPath = "/openapi.json";
 
 /** The settings of a listener's reference, in addition to the declarations of its routes. */
-export interface Reference {
+interface Reference {
   /** The path of its page. */
   readonly path: string;
-  /** Sections of the document; the page uses only its `info`. */
-  readonly documentation: NonNullable<ElysiaSwaggerConfig["documentation"]>;
+  /** The title of its page. */
+  readonly title: string;
   /** The security scheme that the page preselects. */
   readonly scheme: string;
   /** The external URL of the listener, without a trailing slash. */
@@ -143,7 +144,7 @@ interface PluginContext {
  * that works without the internet. Both are made on the first request.
  */
 export function openApiRoutes(app: AnyElysia, reference: Reference): void {
-  const { path, documentation, scheme, url, complete } = reference;
+  const { path, title, scheme, url, complete } = reference;
   const script = scriptPath(path);
   const document = kept(
     async (written: WrittenDocument, url: string) => contentOf(await complete(written, url)),
@@ -170,7 +171,7 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
         specPath: openApiPath,
         scalarCDN: script,
         scalarConfig: scalarConfig(openApiPath, scheme),
-        documentation,
+        documentation: { info: { title, description: `Reference of the ${title}.`, version } },
         // The plugin would treat `/.well-known/…` as a file.
         excludeStaticFile: false,
       }),

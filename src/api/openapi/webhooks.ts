@@ -3,10 +3,10 @@ import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { endpointNotices, type NoticeType, serverNotices } from "../../domain/notices.ts";
 import { about, Timestamp } from "../../domain/validation/fields.ts";
+import type { Json } from "../http/documentation.ts";
 import { Ulid } from "../http/parameters.ts";
-import { EndpointNoticeData, exampleNotice } from "../public/notices.ts";
-import type { Json } from "./components.ts";
-import { documentSchema } from "./schemas.ts";
+import { EndpointNoticeData, exampleNotice } from "../public/endpoint.ts";
+import { documentSchema } from "./document.ts";
 
 const exampleSubscription = "01KATJ1V2GQ5Z8N1F4T7Y0XW3C";
 const timestamp = "2026-01-14T16:08:06.123Z";

@@ -28,13 +28,19 @@ import {
   webhookHeaderLimits,
   webhookHeaderProblems,
 } from "../../domain/webhook-headers.ts";
+import { requireWithinLimit } from "../http/access.ts";
 import { dataOf } from "../http/answers.ts";
-import type { RequestContext } from "../http/context.ts";
+import type { RateLimitState, RequestContext } from "../http/context.ts";
 import { IsoTimestamp, named, otherFieldsIgnored, picked, Ulid } from "../http/parameters.ts";
-import { type RateLimitState, requireWithinLimit } from "../http/rate-limit.ts";
+import {
+  DisabledReason,
+  endpointFields,
+  healthOf,
+  NoticeSchema,
+  shownFailure,
+  shownNotice,
+} from "./endpoint.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
-import { NoticeSchema, shownNotice } from "./notices.ts";
-import { DisabledReason, endpointFields, healthOf, shownFailure } from "./subscriptions.ts";
 
 /*
  * Fields of an application that operators can set, and that its developer can set unless they are locked.

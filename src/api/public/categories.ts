@@ -9,6 +9,7 @@ import type { RankedCategory, Snapshot } from "../../platform/ranking.ts";
 import { answer, linksTo, nextPage, notModified } from "../http/answers.ts";
 import { jsonContentOf, keptFor, replyContent, type SharedContent } from "../http/content.ts";
 import { listCursors, Pagination } from "../http/cursors.ts";
+import { exampleUrl } from "../http/documentation.ts";
 import {
   comparedPlainly,
   IdParameter,
@@ -17,7 +18,6 @@ import {
   TextParameter,
   WebUrl,
 } from "../http/parameters.ts";
-import { exampleUrl } from "../openapi/components.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./listener.ts";
 

@@ -21,17 +21,22 @@ import {
   type Requirement,
   tokenOf,
 } from "../http/access.ts";
+import type { PageCookie } from "../http/browsers.ts";
 import { type Caller, type RequestContext, Traffic } from "../http/context.ts";
 import type { Cursors } from "../http/cursors.ts";
+import {
+  clientScheme,
+  type DescribedRoute,
+  describeRoute,
+  errorCodes,
+  tokenSecurity,
+} from "../http/documentation.ts";
+import type { OAuthErrorCode, PublicErrorCode } from "../http/errors.ts";
 import { asGate, type GateContext, type InputSchemas, type OpenContext, routeInput } from "../http/input.ts";
+import { type ClientContext, type ClientKind, clientGate } from "../http/oauth.ts";
+import type { PageLook } from "../http/pages.ts";
+import type { LoginChallenges } from "../http/seal.ts";
 import { listener } from "../http/server.ts";
-import { type ClientContext, type ClientKind, clientGate } from "../oauth/client.ts";
-import type { OAuthErrorCode } from "../oauth/errors.ts";
-import type { LoginChallenges } from "../oauth/login-challenges.ts";
-import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/components.ts";
-import { clientScheme, type PublicErrorCode, tokenSecurity } from "../openapi/public.ts";
-import type { PageLook } from "../pages/files.ts";
-import type { PageCookie } from "../pages/sessions.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import type { EventStreams } from "../stream/streams.ts";
 

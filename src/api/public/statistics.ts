@@ -15,8 +15,7 @@ import { about, nullable } from "../../domain/validation/fields.ts";
 import { dataOf, eventStream } from "../http/answers.ts";
 import { replyLargeJson } from "../http/content.ts";
 import { ChoiceParameter, IsoTimestamp, named } from "../http/parameters.ts";
-import { replyStream } from "../stream/event-stream.ts";
-import { frame, opening } from "../stream/frames.ts";
+import { frame, opening, replyStream } from "../stream/event-stream.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
 
 /*

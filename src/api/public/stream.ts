@@ -3,8 +3,8 @@ import { channelFollowed } from "../../domain/events/built-in.ts";
 import { tokenOf } from "../http/access.ts";
 import { eventStream } from "../http/answers.ts";
 import { TextParameter, TimeParameter, timeGiven } from "../http/parameters.ts";
-import { replyStream } from "../stream/event-stream.ts";
-import { frame, type LastId, opening } from "../stream/frames.ts";
+import { frame, opening, replyStream } from "../stream/event-stream.ts";
+import type { LastId } from "../stream/streams.ts";
 import { exampleSentDelivery } from "./deliveries.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
 

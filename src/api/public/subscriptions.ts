@@ -1,23 +1,22 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { type Application, usesOnlyStream } from "../../domain/applications.ts";
-import {
-  disabledReasons,
-  type Endpoint,
-  endpointStatus,
-  endpointStatuses,
-  newEndpoint,
-} from "../../domain/endpoints.ts";
+import type { Application } from "../../domain/applications.ts";
+import { endpointStatuses, newEndpoint } from "../../domain/endpoints.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { versionRange } from "../../domain/events/event-type.ts";
-import { exampleUser } from "../../domain/examples.ts";
-import { subscriptionLimits, whyNotSubscribed } from "../../domain/subscriptions.ts";
-import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
+import { exampleChannel, exampleUser } from "../../domain/examples.ts";
+import type { Store } from "../../domain/store.ts";
+import { type SubscriptionFilter, subscriptionLimits, whyNotSubscribed } from "../../domain/subscriptions.ts";
+import { isoTimeOrNull } from "../../domain/time.ts";
+import type { Grant } from "../../domain/tokens.ts";
 import { about, Id, nullable, oneOf } from "../../domain/validation/fields.ts";
-import { dataOf, listOf, noContent } from "../http/answers.ts";
+import { dataOf, listOf, noContent, pageOf } from "../http/answers.ts";
 import { reply } from "../http/context.ts";
+import { type Cursors, pagedList } from "../http/cursors.ts";
+import { subscriptionBudget } from "../http/documentation.ts";
 import { notFound } from "../http/errors.ts";
 import {
+  IdParameter,
   IsoTimestamp,
   ListParameter,
   named,
@@ -25,57 +24,13 @@ import {
   TextParameter,
   Ulid,
 } from "../http/parameters.ts";
-import { subscriptionBudget } from "../openapi/components.ts";
 import { scopeOf } from "./deliveries.ts";
+import { DisabledReason, healthOf, LastFailure, shownFailure } from "./endpoint.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
-
-/*
- * The state of the endpoint of an application, for the public and the admin API.
- */
-
-export const LastFailure = named("LastFailure", "The last failed attempt of an endpoint.", {
-  at: about(IsoTimestamp, "Time of the failure."),
-  status: nullable(Type.Integer(), { description: "HTTP status of the response; null if none arrived." }),
-  error: nullable(Type.String(), { description: "Reason for the failure, in one sentence." }),
-});
-
-export const DisabledReason = oneOf([...disabledReasons, "no_webhook_url"], {
-  $id: "DisabledReason",
-  description:
-    "Why the endpoint is disabled. `gone`: it answered 410. `failing`: every attempt failed for 24 hours. `no_webhook_url`: the application has no webhook URL.",
-});
-
-/** Fields of every schema that describes an endpoint. */
-export const endpointFields = {
-  status: oneOf(endpointStatuses, {
-    description: "`failing`: no attempt has succeeded since a failure. `disabled`: nothing is sent.",
-  }),
-  failures: Type.Integer({ description: "Number of failed attempts since the last success." }),
-  last_failure: nullable(LastFailure, { description: "Last failed attempt; null if none has failed." }),
-  summary: Type.String({ description: "State of the endpoint in one sentence. The wording may change." }),
-  advice: nullable(Type.String(), {
-    description: "Recommended action; null if none is needed. The wording may change.",
-  }),
-};
-
-/** Returns the last failure of an endpoint, or null if it has not failed. */
-export function shownFailure(endpoint: Endpoint): Static<typeof LastFailure> | null {
-  const { last_failure_at, last_failure_status: status, last_failure_error: error } = endpoint;
-  return last_failure_at === null ? null : { at: isoTime(last_failure_at), status, error };
-}
-
-/** Returns the status of an application's endpoint, as the public API shows it. */
-export function healthOf(endpoint: Endpoint, application: Application) {
-  // An application that uses only the event stream has no endpoint that could fail.
-  if (usesOnlyStream(application)) return { status: "enabled", disabled_reason: null } as const;
-  if (application.webhook_url === null)
-    return { status: "disabled", disabled_reason: "no_webhook_url" } as const;
-  return { status: endpointStatus(endpoint), disabled_reason: endpoint.disabled_reason };
-}
 
 const path = "/public/v1/events/subscriptions";
 
-export const subscriptionFields = {
+const subscriptionFields = {
   id: about(Ulid, "Id of the subscription."),
   app_id: about(Ulid, "Id of the application."),
   broadcaster_user_id: nullable(Id, {
@@ -428,6 +383,100 @@ export function subscriptionHealthRoute(app: TokenListener, { store }: PublicDep
         summary: "Get Event Subscription",
         description:
           "Returns one subscription with the state of its endpoint, its pending deliveries, and the last success and failure.",
+      },
+    },
+  );
+}
+
+/*
+ * Subscriptions in pages, with the names of their broadcasters. The admin API uses the same schemas and list.
+ */
+
+const NamedSubscriptionSchema = named(
+  "NamedSubscription",
+  "A subscription with the names of its broadcaster and channel.",
+  {
+    ...subscriptionFields,
+    username: nullable(Type.String(), { description: "Username of the broadcaster; null if there is none." }),
+    channel_slug: nullable(Type.String(), {
+      description: "Slug of the broadcaster's channel; null if there is none.",
+    }),
+    channel_name: nullable(Type.String(), {
+      description: "Name of the broadcaster's channel; null if there is none.",
+    }),
+  },
+);
+
+const exampleNamedSubscription: Static<typeof NamedSubscriptionSchema> = {
+  ...exampleSubscription,
+  method: "webhook",
+  username: exampleUser.username,
+  channel_slug: exampleChannel.slug,
+  channel_name: exampleChannel.name,
+};
+
+export const NamedSubscriptionPage = pageOf(NamedSubscriptionSchema, {
+  order: "Subscriptions, the oldest first.",
+  description: "A page of subscriptions.",
+  example: exampleNamedSubscription,
+});
+
+/** The paged list of subscriptions: the parameters of its query, and a method that reads the requested page. */
+export function namedSubscriptionList(store: Pick<Store, "subscriptions">, cursors: Cursors) {
+  const list = pagedList("subscriptions", cursors);
+  return {
+    query: list.query.properties,
+    page: (filter: SubscriptionFilter, query: Static<typeof list.query>, grant: Grant | null) =>
+      list.page(query, {
+        read: (after: string | null, limit) => store.subscriptions.page(filter, after ?? "", limit),
+        positionOf: ({ id }) => id,
+        shown: (one) => one,
+        grant,
+      }),
+  };
+}
+
+/** The filters of a list of subscriptions. */
+export const subscriptionFilters = {
+  broadcaster_user_id: Type.Optional(IdParameter("broadcaster", exampleUser.id)),
+  channel: Type.Optional(
+    TextParameter({
+      minLength: 1,
+      maxLength: 200,
+      description: "Returns only subscriptions of the broadcaster whose channel has this slug.",
+      examples: [exampleChannel.slug],
+    }),
+  ),
+  event: Type.Optional(
+    TextParameter({
+      minLength: 1,
+      maxLength: 100,
+      description: "Returns only subscriptions to this event type.",
+      examples: ["channel.followed"],
+    }),
+  ),
+};
+
+/** List Subscriptions: the application's subscriptions in pages, with names. */
+export function namedSubscriptionRoutes(app: TokenListener, { store, cursors }: PublicDeps): void {
+  const list = namedSubscriptionList(store, cursors);
+  app.get(
+    "/public/v1/application/subscriptions",
+    ({ query, caller: { application, grant } }) => {
+      const { broadcaster_user_id = null, channel = null, event = null } = query;
+      const filter = { app_id: application.id, broadcaster_user_id, channel, event };
+      return list.page(filter, query, grant);
+    },
+    {
+      application: "reads subscriptions",
+      query: Type.Object({ ...subscriptionFilters, ...list.query }),
+      response: { 200: NamedSubscriptionPage },
+      errors: ["invalid_cursor"],
+      detail: {
+        operationId: "listSubscriptions",
+        tags: ["Application"],
+        description:
+          "Returns the subscriptions of the calling application in pages, with the names of broadcaster and channel. Get Event Subscriptions returns all of them at once, without names.",
       },
     },
   );

@@ -6,13 +6,11 @@ import { invalidFields } from "../../domain/errors.ts";
 import { checkPayload } from "../../domain/events/catalogue.ts";
 import { versionRange } from "../../domain/events/event-type.ts";
 import { about, nullable } from "../../domain/validation/fields.ts";
-import { needsApplication } from "../http/access.ts";
+import { type LimitedBy, needsApplication, type RateLimiter, requireWithinLimit } from "../http/access.ts";
 import { dataOf, eventStream } from "../http/answers.ts";
 import type { Caller } from "../http/context.ts";
 import { named, otherFieldsIgnored, WebUrl } from "../http/parameters.ts";
-import { type LimitedBy, type RateLimiter, requireWithinLimit } from "../http/rate-limit.ts";
-import { replyShortStream } from "../stream/event-stream.ts";
-import { frame } from "../stream/frames.ts";
+import { frame, replyShortStream } from "../stream/event-stream.ts";
 import { exampleSentDelivery, scopeOf, shownTimings, TimingsSchema } from "./deliveries.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
 

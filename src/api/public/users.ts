@@ -4,6 +4,7 @@ import { exampleUser } from "../../domain/examples.ts";
 import { searchLimits, usernameForm } from "../../domain/users.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { answer, linksTo, listOf } from "../http/answers.ts";
+import { exampleUrl, header } from "../http/documentation.ts";
 import {
   comparedPlainly,
   IsoTimestamp,
@@ -13,7 +14,6 @@ import {
   TextParameter,
   WebUrl,
 } from "../http/parameters.ts";
-import { exampleUrl, header } from "../openapi/components.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
 

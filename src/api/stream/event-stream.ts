@@ -158,3 +158,28 @@ export class EventStream<Position> {
     return null;
   }
 }
+
+/*
+ * The frames of event streams (https://html.spec.whatwg.org/multipage/server-sent-events.html). A blank line ends a
+ * frame. Each frame has data: many client libraries hand a frame without data to the application as an event with empty
+ * data, against the specification. So a heartbeat has no blank line after it: for a client that splits the stream into
+ * frames, it is the beginning of the next event.
+ */
+
+/** The time after which a client should reconnect when the stream has ended. */
+const retryMs = 1_000;
+
+/** The first line of a stream. */
+export const opening = `retry: ${retryMs}\n`;
+
+/**
+ * An empty comment that shows that the connection is alive. It is short because it counts towards the length of the
+ * next event, which some clients limit to 64 KiB.
+ */
+export const heartbeat = ":\n";
+
+/** Returns a frame. @param data an object is sent as JSON, which has no line breaks */
+export function frame(event: string, data: string | object, id?: string): string {
+  const text = typeof data === "string" ? data : JSON.stringify(data);
+  return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${text}\n\n`;
+}

@@ -8,8 +8,7 @@ import {
 } from "../../domain/outcomes.ts";
 import type { ReplicaNotification } from "../../domain/replicas.ts";
 import { isoTime, second } from "../../domain/time.ts";
-import { EventStream } from "./event-stream.ts";
-import { frame, heartbeat, opening } from "./frames.ts";
+import { EventStream, frame, heartbeat, opening } from "./event-stream.ts";
 
 /** The maximum number of open streams of one application, and of all operators together. */
 const mostStreams = { application: 10, operator: 50 } as const;

@@ -1,11 +1,347 @@
+import type { KeyObject } from "node:crypto";
+import { signedNoticeHeaders } from "../../delivery/notices.ts";
+import { signedHeaders } from "../../delivery/signature.ts";
+import { type Application, webhookSecrets } from "../../domain/applications.ts";
+import type { StreamedDelivery } from "../../domain/deliveries.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { second } from "../../domain/time.ts";
+import type { Notice } from "../../domain/notices.ts";
+import type { Store } from "../../domain/store.ts";
+import { isoTime, second } from "../../domain/time.ts";
+import type { Log } from "../../runtime/log.ts";
 import { type Authenticator, needsStream } from "../http/access.ts";
 import type { Caller } from "../http/context.ts";
-import { EventStream, type StreamEnding, type StreamPart } from "./event-stream.ts";
-import { heartbeat, type StreamPosition } from "./frames.ts";
-import { StreamReader, type StreamReaderOptions, type StreamStart } from "./reader.ts";
-import { type StreamOwner, type StreamSlots, tryAgainLater } from "./slots.ts";
+import type { Cursors } from "../http/cursors.ts";
+import {
+  EventStream,
+  frame,
+  heartbeat,
+  opening,
+  type StreamEnding,
+  type StreamPart,
+} from "./event-stream.ts";
+
+/*
+ * The event stream of an application: positions in it, its frames, the limit of open streams, the reader of the log,
+ * and the open streams.
+ */
+
+/** The owner of a stream: an application, or with a user token one of its users. */
+interface StreamOwner {
+  readonly applicationId: string;
+  /** null for the application's own stream. */
+  readonly userId: number | null;
+}
+
+/**
+ * A position in the event stream of an application: all deliveries up to `seq` and notices up to `notice` were sent.
+ */
+export interface StreamPosition {
+  /** The number of the delivery. */
+  readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** The number of the notice. */
+  readonly notice: number;
+}
+
+/** A position whose `notice` is null if its id was made by a version without notices. */
+type KnownPosition = Omit<StreamPosition, "notice"> & { readonly notice: number | null };
+
+/** The id of a position as a client sends it, and where it stands in the request. */
+export interface LastId {
+  readonly in: "header" | "query";
+  readonly field: string;
+  readonly text: string;
+}
+
+/** Returns the name of an owner's stream. */
+export function streamOf({ applicationId, userId }: StreamOwner): string {
+  return `stream ${applicationId} ${userId ?? "all"}`;
+}
+
+/** Returns the `id` of a position in an owner's stream. */
+export function idOf(cursors: Cursors, { seq, at, notice }: StreamPosition, owner: StreamOwner): string {
+  return cursors.make([seq, at, notice], streamOf(owner));
+}
+
+/** Returns the position of `lastId`. Throws `invalid_cursor` if it is not an id of this stream. */
+function positionOfId(cursors: Cursors, lastId: LastId, owner: StreamOwner): KnownPosition {
+  const found = cursors.read(lastId.text);
+  if (!found?.isFor(streamOf(owner))) throw unknownId(lastId);
+  const [seq, at, notice = null] = found.position as [number, number, number?];
+  return { seq, at, notice };
+}
+
+function unknownId({ in: place, field }: LastId): DomainError {
+  const message = "is not an id of this stream; leave it out to begin with new events";
+  const errors = [{ in: place, field, message }];
+  return new DomainError("invalid_cursor", `${field} ${message}`, { errors });
+}
+
+/** The application whose secrets sign a frame, the platform's key, and the time. */
+interface Signing {
+  readonly application: Application;
+  readonly signingKey: KeyObject;
+  readonly now: number;
+}
+
+/**
+ * Returns a delivery as a frame: the headers that its webhook would have now, and the exact text of its body, so that
+ * webhook verifiers accept it.
+ */
+function deliveryFrame(
+  id: string,
+  delivery: StreamedDelivery,
+  { application, signingKey, now }: Signing,
+): string {
+  const headers = signedHeaders(delivery, application, signingKey, now);
+  return frame(delivery.event.name, { headers, body: delivery.event.body }, id);
+}
+
+/** Returns a notice as a frame of the same form and with the same signatures, without the headers of deliveries. */
+function noticeFrame(id: string, notice: Notice, { application, signingKey, now }: Signing): string {
+  const headers = signedNoticeHeaders(notice, webhookSecrets(application, now), signingKey, now);
+  return frame(notice.type, { headers, body: notice.body }, id);
+}
+
+/** Returns a frame that states that deliveries of this range of time can no longer be read. */
+function gapFrame(id: string, from: number, to: number): string {
+  return frame("gap", { from: isoTime(from), to: isoTime(to) }, id);
+}
+
+/** The maximum number of open streams of all applications. */
+const maxOpen = 10_000;
+const tryAgainLater = { retryAfterSeconds: 5 };
+
+/** The part of an application's user streams that a single user may have open. */
+const partOfOneUser = 0.05;
+
+/** A limit to which an owner's stream counts. */
+interface Share {
+  readonly key: string;
+  readonly limit: number;
+  readonly of: string;
+}
+
+/**
+ * Limits the open event streams of the process. An application has `limit` streams for itself, and its users have as
+ * many together, so that no user takes those of the application or of all other users.
+ */
+export class StreamSlots {
+  readonly #open = new Map<string, number>();
+  #count = 0;
+
+  constructor(readonly limit: () => number) {}
+
+  /**
+   * Takes a slot. Throws `rate_limited` if the owner has too many streams open, `unavailable` if there are too
+   * many in total.
+   */
+  take(owner: StreamOwner): void {
+    const shares = this.#sharesOf(owner);
+    const full = shares.find(({ key, limit }) => this.#openOf(key) >= limit);
+    if (full) {
+      const message = `${full.of} has ${full.limit} event streams open, which is the maximum; close one first`;
+      throw new DomainError("rate_limited", message, tryAgainLater);
+    }
+    if (this.#count >= maxOpen) {
+      throw new DomainError("unavailable", "Too many event streams are open", tryAgainLater);
+    }
+    for (const { key } of shares) this.#open.set(key, this.#openOf(key) + 1);
+    this.#count++;
+  }
+
+  release(owner: StreamOwner): void {
+    for (const { key } of this.#sharesOf(owner)) {
+      const open = this.#openOf(key);
+      if (open > 1) this.#open.set(key, open - 1);
+      else this.#open.delete(key);
+    }
+    this.#count--;
+  }
+
+  #openOf(key: string): number {
+    return this.#open.get(key) ?? 0;
+  }
+
+  #sharesOf({ applicationId, userId }: StreamOwner): Share[] {
+    const limit = this.limit();
+    if (userId === null) return [{ key: applicationId, limit, of: "This application" }];
+    const ofOne = Math.ceil(limit * partOfOneUser);
+    return [
+      { key: `${applicationId} ${userId}`, limit: ofOne, of: "This user" },
+      { key: `${applicationId} users`, limit, of: "The group of all users of this application" },
+    ];
+  }
+}
+
+interface StreamReaderOptions {
+  readonly store: Pick<Store, "deliveries" | "notices">;
+  readonly cursors: Cursors;
+  /** The platform's Ed25519 key. */
+  readonly signingKey: () => KeyObject;
+  readonly log: Log;
+  readonly now: () => number;
+  /** The time for which deliveries are kept, and so the earliest start of a stream. */
+  readonly keptMs: number;
+  /** Whether deliveries may be removed sooner than that. */
+  readonly isTrimmed: boolean;
+}
+
+/** The start of a stream, as requested. */
+export interface StreamStart {
+  /** The id after which the stream continues. */
+  readonly lastId: LastId | null;
+  /** The publishing time to begin with if there is no id; null for new events only. */
+  readonly after: number | null;
+}
+
+/** The data read for all streams of an owner at one position. */
+interface StreamRead {
+  readonly owner: StreamOwner;
+  readonly from: StreamPosition;
+  readonly deliveries: readonly StreamedDelivery[];
+  /** Notices about the application itself, sent after the deliveries. */
+  readonly notices: readonly Notice[];
+  /** The range of time in which deliveries were removed before the client had received them. */
+  readonly gap: { readonly from: StreamPosition; readonly to: number } | null;
+  readonly position: StreamPosition;
+  readonly isAll: boolean;
+  /** The frames, by the secrets that sign them. */
+  readonly signed: Map<string, Uint8Array>;
+}
+
+/** The maximum number of notices in one read. */
+const noticesAtOnce = 50;
+const encoder = new TextEncoder();
+
+/** Reads the log for event streams. Streams of one owner at the same position share a read and its signatures. */
+export class StreamReader {
+  readonly #options: StreamReaderOptions;
+  /** Reads of this tick of the event loop, by position. */
+  readonly #reads = new Map<string, Promise<StreamRead>>();
+
+  constructor(options: StreamReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Forgets earlier reads, which may lack new deliveries. */
+  forget(): void {
+    this.#reads.clear();
+  }
+
+  /** Returns the first position of a stream, and its first frames. */
+  async start(
+    owner: StreamOwner,
+    { lastId, after }: StreamStart,
+  ): Promise<{ position: StreamPosition; frames: string }> {
+    const { store, cursors, keptMs, now: clock } = this.#options;
+    const now = clock();
+    const noticeAt = async (time: number) =>
+      owner.userId === null ? await store.notices.lastBefore(time) : 0;
+    const last = await store.deliveries.last();
+    // A number above the last one was issued before the database was restored from a backup.
+    const known: KnownPosition | null = lastId === null ? null : positionOfId(cursors, lastId, owner);
+    const keptSince = now - keptMs;
+    if (known && known.seq <= last && !(await this.#isRewritten(known))) {
+      // An old position is valid if no delivery after it was removed.
+      const isKept =
+        known.at >= keptSince || (await store.deliveries.lastRemoved(owner.applicationId)) <= known.seq;
+      if (isKept) {
+        const notice = known.notice ?? (await noticeAt(known.at));
+        return { position: { ...known, notice }, frames: opening };
+      }
+    }
+    const from = known?.at ?? after ?? now;
+    if (!known && from >= now) {
+      return { position: { seq: last, at: now, notice: await noticeAt(now + 1) }, frames: opening };
+    }
+    // Unlike a time, a position shows whether deliveries after it were removed.
+    const isWhole =
+      !known && (from >= keptSince || (await store.deliveries.lastRemoved(owner.applicationId)) === 0);
+    const at = isWhole ? from : Math.max(from, keptSince);
+    const position = { seq: await store.deliveries.lastBefore(at), at, notice: await noticeAt(at) };
+    if (isWhole) return { position, frames: opening };
+    return { position, frames: opening + gapFrame(idOf(cursors, position, owner), from, at) };
+  }
+
+  /**
+   * Whether a position was issued before the database was restored from a backup, and its number has since been given
+   * to another event, which was published later.
+   */
+  async #isRewritten({ seq, at }: KnownPosition): Promise<boolean> {
+    const publishedAt = await this.#options.store.deliveries.publishedUpTo(seq);
+    return publishedAt !== null && publishedAt > at;
+  }
+
+  /** Reads the deliveries and notices after a position. Streams at the same position share one read. */
+  read(owner: StreamOwner, from: StreamPosition): Promise<StreamRead> {
+    const key = `${streamOf(owner)} ${from.seq} ${from.notice}`;
+    let read = this.#reads.get(key);
+    if (!read) {
+      if (this.#reads.size === 0) setImmediate(() => this.#reads.clear());
+      read = this.#readNow(owner, from);
+      this.#reads.set(key, read);
+    }
+    return read;
+  }
+
+  async #readNow(owner: StreamOwner, from: StreamPosition): Promise<StreamRead> {
+    const { store, log, keptMs, isTrimmed, now: clock } = this.#options;
+    const { applicationId, userId } = owner;
+    const now = clock();
+    try {
+      const { deliveries, lost, upTo, isAll } = await store.deliveries.streamed(
+        applicationId,
+        from.seq,
+        userId,
+      );
+      // A notice is for the application itself, not for its users.
+      const notices =
+        userId === null && isAll ? await store.notices.behind(applicationId, from.notice, noticesAtOnce) : [];
+      // Another replica's clock may be ahead: the id of a notice must not look as if its number were rewritten.
+      const publishedAt = notices.length > 0 ? await store.deliveries.publishedUpTo(upTo) : null;
+      const at = isAll ? Math.max(now, publishedAt ?? 0) : (deliveries.at(-1)?.published_at ?? from.at);
+      // Checked after the read, so that a removal between the two is noticed.
+      const isRemoved =
+        (isTrimmed || from.at < now - keptMs) &&
+        (await store.deliveries.lastRemoved(applicationId)) > from.seq;
+      const gap =
+        lost > 0 || isRemoved ? { from, to: Math.max(from.at, deliveries[0]?.published_at ?? now) } : null;
+      const position = { seq: upTo, at, notice: notices.at(-1)?.seq ?? from.notice };
+      const isEnd = isAll && notices.length < noticesAtOnce;
+      return { owner, from, deliveries, notices, gap, position, isAll: isEnd, signed: new Map() };
+    } catch (error) {
+      log.failure("stream_failed", error, { application_id: applicationId });
+      throw error;
+    }
+  }
+
+  /** Returns the signed frames of a read; null if there are none. */
+  signed(
+    { owner, from, deliveries, notices, gap, position, signed }: StreamRead,
+    application: Application,
+  ): Uint8Array | null {
+    if (deliveries.length === 0 && notices.length === 0 && !gap) return null;
+    const { cursors, signingKey, now: clock } = this.#options;
+    const now = clock();
+    const secrets = webhookSecrets(application, now).join(" ");
+    const known = signed.get(secrets);
+    if (known) return known;
+    const by = { application, signingKey: signingKey(), now };
+    const frames = deliveries.map((delivery) => {
+      const at = { seq: delivery.seq, at: delivery.published_at, notice: from.notice };
+      return deliveryFrame(idOf(cursors, at, owner), delivery, by);
+    });
+    for (const notice of notices) {
+      frames.push(noticeFrame(idOf(cursors, { ...position, notice: notice.seq }, owner), notice, by));
+    }
+    if (gap) frames.unshift(gapFrame(idOf(cursors, gap.from, owner), gap.from.at, gap.to));
+    const bytes = encoder.encode(frames.join(""));
+    signed.set(secrets, bytes);
+    return bytes;
+  }
+}
 
 interface EventStreamsOptions extends StreamReaderOptions {
   readonly authenticator: Pick<Authenticator, "authenticate" | "changeCount">;
@@ -27,7 +363,6 @@ interface StreamRequest extends StreamStart {
 
 /** The number of applications whose streams are woken in one tick of the event loop; requests run between ticks. */
 const wokenAtOnce = 32;
-const encoder = new TextEncoder();
 
 /**
  * All open event streams. Each holds only its position: new deliveries are read from the log when the reader has taken

@@ -1,10 +1,10 @@
 import { AuditTrail } from "../../api/admin/audit-trail.ts";
 import { OperatorKeys } from "../../api/admin/operator-keys.ts";
 import { adminApp } from "../../api/admin.ts";
+import { rateLimiter } from "../../api/http/access.ts";
 import { Traffic } from "../../api/http/context.ts";
 import { Cursors } from "../../api/http/cursors.ts";
-import { rateLimiter } from "../../api/http/rate-limit.ts";
-import { LoginChallenges } from "../../api/oauth/login-challenges.ts";
+import { LoginChallenges } from "../../api/http/seal.ts";
 import { OutcomeStreams } from "../../api/stream/outcome-streams.ts";
 import { errorOf, OnairError } from "../../client/http.ts";
 import { idleEngine } from "../../delivery/idle.ts";

@@ -1,9 +1,9 @@
 import type { AnyElysia } from "elysia";
 import { DomainError } from "../../domain/errors.ts";
 import type { PageFiles, PageName } from "../../web/make.ts";
-import { contentOf, kept, keptFor, replyCompressed, replyContent } from "../http/content.ts";
-import { type ExtraHeaders, type RequestContext, reply } from "../http/context.ts";
-import { asGate, handlerContext, openGate } from "../http/input.ts";
+import { contentOf, kept, keptFor, replyCompressed, replyContent } from "./content.ts";
+import { type ExtraHeaders, type RequestContext, reply } from "./context.ts";
+import { asGate, handlerContext, openGate } from "./input.ts";
 
 /** The title and branding of a page. */
 export interface PageLook {

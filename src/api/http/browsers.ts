@@ -1,8 +1,4 @@
-import type { OperatorKey } from "../../domain/operator-keys.ts";
-import type { Store } from "../../domain/store.ts";
 import { hour } from "../../domain/time.ts";
-import { newSecret, secretHash } from "../../domain/tokens.ts";
-import type { OperatorKeys } from "../admin/operator-keys.ts";
 
 /*
  * The cookie of a signed-in page. It is accepted only in requests of the page itself, which have a header that other
@@ -66,47 +62,24 @@ export function pageCookie(name: string) {
 
 export type PageCookie = ReturnType<typeof pageCookie>;
 
-interface OperatorSessionOptions {
-  readonly store: Pick<Store, "operatorKeys">;
-  readonly operatorKeys: Pick<OperatorKeys, "byId">;
-  readonly now: () => number;
-}
-
 /**
- * Sessions of the console, kept in the store, so that every replica knows them. A session has the role of the operator
- * key that began it, and ends with it. The cookie names the key. The store has a hash of the cookie's secret and the
- * key's hash, so that a session does not continue with another key of the same id, as after `ONAIR_ADMIN_KEY` is
- * changed.
+ * Checks the `Host` header against DNS rebinding, with which a page of another site resolves its own name to this
+ * listener and reads its responses. IP addresses and `localhost` cannot be rebound and are accepted with any port;
+ * other names must be in `names`. A request without the header is accepted, because browsers always send it; load
+ * balancers that check the health by HTTP/1.0 do not.
  */
-export function operatorSessions({ store, operatorKeys, now }: OperatorSessionOptions) {
-  const cookie = pageCookie("onair_console");
-  /** Returns the session that a request of the page names; null without one. */
-  const sessionOf = (request: Request): { readonly key: OperatorKey; readonly hash: Uint8Array } | null => {
-    const value = cookie.read(request);
-    const key = value === null ? null : operatorKeys.byId(value.slice(value.indexOf(".") + 1));
-    return key && { key, hash: secretHash(value + key.hash) };
-  };
-  return {
-    /** Begins a session and returns the cookie that carries it. */
-    async begin(request: Request, key: OperatorKey): Promise<string> {
-      const value = `${newSecret("onair_os_")}.${key.id}`;
-      const at = now();
-      const session = { hash: secretHash(value + key.hash), key_id: key.id, expires_at: at + sessionMs };
-      await store.operatorKeys.beginSession(session, at);
-      return cookie.set(request, value, sessionMs / 1000);
-    },
-    /** Returns the key of a request of the page; null without a valid session. */
-    async keyOf(request: Request): Promise<OperatorKey | null> {
-      const session = sessionOf(request);
-      return session && (await store.operatorKeys.hasSession(session.hash, now())) ? session.key : null;
-    },
-    /** Ends the session of a request and returns the cookie that removes it from the browser. */
-    async end(request: Request): Promise<string> {
-      const session = sessionOf(request);
-      if (session) await store.operatorKeys.endSession(session.hash);
-      return cookie.clear(request);
-    },
+export function knownHosts(names: readonly string[]): (host: string | null) => boolean {
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  return (host) => {
+    if (host === null) return true;
+    const name = host
+      .toLowerCase()
+      .replace(/:[0-9]{1,5}$/, "")
+      .replace(/\.$/, "");
+    return isAddress(name) || isLocal(name) || known.has(name);
   };
 }
 
-export type OperatorSessions = ReturnType<typeof operatorSessions>;
+export const isAddress = (name: string) => /^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f:.]+\])$/.test(name);
+
+export const isLocal = (name: string) => name === "localhost" || name.endsWith(".localhost");

@@ -1,6 +1,15 @@
-import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
-import { component, errorCodes, hoist, type Json, mark, type RouteDetail } from "./components.ts";
-import { documentSchema } from "./schemas.ts";
+import { OptionalKind, type TObject, type TSchema, Type } from "@sinclair/typebox";
+import * as Bun from "bun";
+import { oneOf, webAddressFormat } from "../../domain/validation/fields.ts";
+import {
+  component,
+  errorCodes,
+  exampleRequestId,
+  type Json,
+  mark,
+  type RouteDetail,
+} from "../http/documentation.ts";
+import { named } from "../http/parameters.ts";
 
 /*
  * Turns the output of the swagger plugin into a valid OpenAPI 3.1 document. The plugin copies TypeBox schemas
@@ -67,6 +76,9 @@ interface DocumentAbout {
   readonly introduction: string;
   /** The URL of the listener. */
   readonly url: string;
+  /** Tags of the operations, in the order in which they are shown. */
+  readonly tags: readonly Json[];
+  readonly securitySchemes: Json;
   readonly externalDocs?: Json;
   readonly webhooks: Json;
 }
@@ -80,7 +92,7 @@ export interface ListenerRules {
 
 /** Returns the valid document. */
 export function complete(written: WrittenDocument, rules: ListenerRules, about: DocumentAbout): Json {
-  const { title, summary, introduction, url, externalDocs, webhooks } = about;
+  const { title, summary, introduction, url, tags, securitySchemes, externalDocs, webhooks } = about;
   const info = {
     ...(written["info"] as object),
     title,
@@ -90,7 +102,15 @@ export function complete(written: WrittenDocument, rules: ListenerRules, about: 
     contact: { name: "On Air", url: `${url}/docs` },
     license: { name: "MIT", identifier: "MIT" },
   };
-  const sections = { info, ...(externalDocs && { externalDocs }), servers: [{ url }], webhooks };
+  const components = { securitySchemes, ...(written["components"] as object) };
+  const sections = {
+    info,
+    tags,
+    components,
+    ...(externalDocs && { externalDocs }),
+    servers: [{ url }],
+    webhooks,
+  };
   const paths = mapped(written.paths, (methods) =>
     mapped(methods, (operation) => completeOperation(operation, rules)),
   );
@@ -244,4 +264,166 @@ function mapped<Value, Result>(
   map: (value: Value, key: string) => Result,
 ): Record<string, Result> {
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value, key)]));
+}
+
+/** Moves the marked parts of a document to its `components`. Throws if two different parts have the same name. */
+export function hoist(document: Json): Json {
+  const components: Record<string, Json> = {};
+  const place = (name: string, part: Json): Json => {
+    const [kind = "", key = ""] = name.split("/");
+    components[kind] ??= {};
+    const section = components[kind];
+    if (key in section && !Bun.deepEquals(section[key], part)) throw new Error(`Two components are ${name}`);
+    section[key] = part;
+    return { $ref: `#/components/${name}` };
+  };
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== "object" || value === null) return value;
+    const part = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]));
+    const { [mark]: name, ...rest } = part;
+    return typeof name === "string" ? place(name, rest) : rest;
+  };
+  const { components: given, ...rest } = walk(document) as Json;
+  const all: Record<string, Json> = { ...(given as Record<string, Json>) };
+  for (const [kind, parts] of Object.entries(components)) {
+    const sorted = Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1));
+    all[kind] = { ...all[kind], ...Object.fromEntries(sorted) };
+  }
+  return { ...rest, components: all };
+}
+
+/** Keywords that only this project's readers and checks use. */
+const ownKeywords = new Set([
+  "$id",
+  "trim",
+  "errorMessage",
+  "refine",
+  "refineWithin",
+  "noValidate",
+  "contentMediaType",
+]);
+const schemaMaps = new Set(["properties", "patternProperties"]);
+const schemas = new Set(["items", "additionalProperties"]);
+
+/** Returns a TypeBox schema as plain JSON Schema. A schema with an `$id` becomes a component. */
+export function documentSchema(schema: TSchema): Json {
+  const plain: Json = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (value === undefined || ownKeywords.has(keyword) || value === webAddressFormat) continue;
+    plain[keyword] = keywordValue(keyword, value);
+  }
+  const shown = Array.isArray(plain["anyOf"]) ? readableUnion(plain, plain["anyOf"]) : plain;
+  return schema.$id === undefined ? shown : component(`schemas/${schema.$id}`, shown);
+}
+
+function keywordValue(keyword: string, value: unknown): unknown {
+  if (keyword === "$ref") return `#/components/schemas/${value}`;
+  if (typeof value !== "object" || value === null) return value;
+  if (keyword === "anyOf") return (value as TSchema[]).map(documentSchema);
+  if (schemas.has(keyword)) return documentSchema(value as TSchema);
+  if (!schemaMaps.has(keyword)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, documentSchema(schema)]));
+}
+
+/** Unions of constants read better as `enum`, and those with null as a list of types. */
+function readableUnion(schema: Json, options: Json[]): Json {
+  const { anyOf: _, ...rest } = schema;
+  if (options.every((option) => typeof option["const"] === "string")) {
+    return { ...rest, type: "string", enum: options.map((option) => option["const"]) };
+  }
+  const [one = {}, other = {}] = options;
+  const isPlain = typeof one["type"] === "string" && !("const" in one || "enum" in one || mark in one);
+  if (options.length !== 2 || other["type"] !== "null" || !isPlain) return schema;
+  return { ...one, ...rest, type: [one["type"], "null"] };
+}
+
+/*
+ * Errors in the OpenAPI documents of both listeners.
+ */
+
+export const FieldProblemSchema = named("FieldProblem", "An invalid field of a request.", {
+  in: oneOf(["body", "query", "path", "header"], { description: "Part of the request that has the field." }),
+  field: Type.String({ description: "Name or path of the field." }),
+  message: Type.String({ description: "Description of the problem. The wording may change." }),
+});
+
+/** The schema of every error of a listener. */
+export function errorSchema(codes: readonly string[], more: Readonly<Record<string, TSchema>> = {}) {
+  return named("Error", "An error. All operations return errors in this form.", {
+    message: Type.String({ description: "Description of the error for people. The wording may change." }),
+    code: oneOf(codes, { description: "Code of the error, for programs." }),
+    errors: Type.Array(FieldProblemSchema, {
+      description: "All invalid fields of the request; empty for other errors.",
+    }),
+    request_id: Type.String({ description: "Id of the request; the same as the header `X-Request-Id`." }),
+    ...more,
+  });
+}
+
+/** An example of an error. */
+export interface ErrorSample {
+  readonly message: string;
+  readonly errors?: readonly object[];
+  readonly data?: readonly object[];
+}
+
+/** Examples of errors that are the same on both listeners. */
+export const commonSamples = {
+  invalid_json: { message: "The body is not valid JSON" },
+  invalid_cursor: {
+    message: "cursor belongs to another list or filter",
+    errors: [{ in: "query", field: "cursor", message: "belongs to another list or filter" }],
+  },
+  category_not_found: { message: "There is no category with this id" },
+  unsupported_media_type: { message: "The body must be sent with Content-Type: application/json" },
+  unavailable: { message: "The service is temporarily unavailable; try again soon" },
+  internal_error: { message: "Something went wrong on our side. The request id helps to find out what." },
+} as const;
+
+/** The documentation of the errors of a listener, or of OAuth. */
+interface ErrorWords<Code extends string> {
+  readonly samples: Readonly<Record<Code, ErrorSample>>;
+  /** The description of each status. */
+  readonly statuses: Readonly<Record<number, string>>;
+  /** Headers of every response. */
+  readonly headers: Json;
+  /** Further headers of some errors. */
+  readonly headersOf: Partial<Record<Code, Json>>;
+  readonly schema: TSchema;
+  statusOf(code: Code): number;
+  /** The prefix of the component names. */
+  readonly prefix?: string;
+  /** Further fields of an error. */
+  moreOf?(code: Code, message: string): object;
+}
+
+/** Returns a function that makes the responses for error codes, by status. */
+export function errorResponder<Code extends string>(words: ErrorWords<Code>) {
+  const { samples, statuses, headers, headersOf, schema, statusOf, prefix = "", moreOf } = words;
+  const exampleOf = (code: Code) => {
+    const { message, errors = [], data } = samples[code];
+    const more = moreOf?.(code, message);
+    return { ...more, ...(data && { data }), message, code, errors, request_id: exampleRequestId };
+  };
+  const responseFor = (status: number, codes: readonly Code[]): Json =>
+    component(`responses/${prefix}${codes.map(nameOf).join("Or")}`, {
+      description: statuses[status],
+      headers: Object.assign({}, headers, ...codes.map((code) => headersOf[code])),
+      content: {
+        "application/json": {
+          schema: documentSchema(schema),
+          examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
+        },
+      },
+    });
+  return (codes: readonly Code[]): Record<string, Json> => {
+    const byStatus = Map.groupBy(new Set(codes), statusOf);
+    return Object.fromEntries([...byStatus].map(([status, group]) => [status, responseFor(status, group)]));
+  };
+}
+
+/** Returns `NotFound` for `not_found`. */
+function nameOf(code: string): string {
+  return code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
 }

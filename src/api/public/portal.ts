@@ -5,13 +5,13 @@ import { ulidPattern } from "../../domain/ids.ts";
 import { isoTime, minute } from "../../domain/time.ts";
 import { codeChallenge, loginLifetimeMs, newSecret, secretHash, sessionFamily } from "../../domain/tokens.ts";
 import type { LoginBegun, OwnedApplications, PortalSession } from "../../web/session.ts";
+import { isFromPage, type PageCookie, pageCookie, sessionMs } from "../http/browsers.ts";
 import { reply, replyJson } from "../http/context.ts";
+import { oauthPaths } from "../http/errors.ts";
+import { requireClientStill } from "../http/oauth.ts";
+import { type PageLook, pageRoutes } from "../http/pages.ts";
 import { noOtherFields } from "../http/parameters.ts";
-import { requireClientStill } from "../oauth/client.ts";
-import { oauthPaths } from "../oauth/errors.ts";
-import type { PublicDeps, PublicListener, TokenListener } from "../public/listener.ts";
-import { type PageLook, pageRoutes } from "./files.ts";
-import { isFromPage, type PageCookie, pageCookie, sessionMs } from "./sessions.ts";
+import type { PublicDeps, PublicListener, TokenListener } from "./listener.ts";
 
 const path = "/portal/session";
 const detail = { hide: true };

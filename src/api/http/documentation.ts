@@ -1,5 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
-import { keptFor } from "../http/content.ts";
+import type { Scope } from "../../domain/tokens.ts";
+import { keptFor } from "./content.ts";
 
 /** A JSON object of an OpenAPI document. */
 export type Json = Record<string, unknown>;
@@ -22,33 +23,6 @@ export function header(
   example: string | number | boolean,
 ): Json {
   return component(`headers/${name}`, { description, schema: { type }, example });
-}
-
-/** Moves the marked parts of a document to its `components`. Throws if two different parts have the same name. */
-export function hoist(document: Json): Json {
-  const components: Record<string, Json> = {};
-  const place = (name: string, part: Json): Json => {
-    const [kind = "", key = ""] = name.split("/");
-    components[kind] ??= {};
-    const section = components[kind];
-    if (key in section && !Bun.deepEquals(section[key], part)) throw new Error(`Two components are ${name}`);
-    section[key] = part;
-    return { $ref: `#/components/${name}` };
-  };
-  const walk = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(walk);
-    if (typeof value !== "object" || value === null) return value;
-    const part = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]));
-    const { [mark]: name, ...rest } = part;
-    return typeof name === "string" ? place(name, rest) : rest;
-  };
-  const { components: given, ...rest } = walk(document) as Json;
-  const all: Record<string, Json> = { ...(given as Record<string, Json>) };
-  for (const [kind, parts] of Object.entries(components)) {
-    const sorted = Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1));
-    all[kind] = { ...all[kind], ...Object.fromEntries(sorted) };
-  }
-  return { ...rest, components: all };
 }
 
 /*
@@ -162,3 +136,23 @@ export const cacheHeaders = (seconds: number): Json => ({
     example: keptFor(seconds)["cache-control"],
   },
 });
+
+/*
+ * Security schemes of the OpenAPI documents.
+ */
+
+/** The name of the security scheme for the operator key. */
+export const operatorScheme = "operatorKey";
+/** The name of the security scheme for an existing access token, which the user of the reference pastes. */
+export const tokenScheme = "bearerToken";
+/** The name of the security scheme for an access token obtained through OAuth. */
+export const oauthScheme = "accessToken";
+/** The name of the security scheme for the credentials of an application. */
+export const clientScheme = "clientCredentials";
+
+/** Returns the `security` of an operation that requires an access token with scopes, from either scheme. */
+export function tokenSecurity(
+  ...needed: readonly Scope[]
+): readonly Readonly<Record<string, readonly Scope[]>>[] {
+  return [{ [tokenScheme]: [] }, { [oauthScheme]: needed }];
+}

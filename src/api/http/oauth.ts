@@ -1,0 +1,313 @@
+import { OptionalKind, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import type { Application } from "../../domain/applications.ts";
+import type { Store } from "../../domain/store.ts";
+import {
+  parseScopeNames,
+  type Scope,
+  type ScopeName,
+  scopes,
+  scopesWithin,
+  secretHash,
+} from "../../domain/tokens.ts";
+import { type Access, admitAnyone, requireWithinLimit } from "./access.ts";
+import { clientNetworkOf, type RequestContext } from "./context.ts";
+import type { DescribedRoute } from "./documentation.ts";
+import { beyondApplication, OAuthError, uncached, wrongClient } from "./errors.ts";
+import {
+  deferBody,
+  type OpenContext,
+  operationOf,
+  publicBodyBytes,
+  readBytes,
+  requireMediaType,
+} from "./input.ts";
+
+/** Wrong secrets per minute from one address; further ones cause `rate_limited`. */
+const wrongSecrets = 60;
+
+interface ClientGateOptions {
+  readonly store: Pick<Store, "applications">;
+  readonly access: Access;
+  readonly now: () => number;
+}
+
+/** The clients that may call an endpoint: all of them, or only those with a secret. */
+export type ClientKind = "any" | "confidential";
+
+export interface ClientContext extends OpenContext {
+  readonly set: { readonly headers: object };
+}
+
+/**
+ * The gate of a route that clients call with a form. It applies the rate limit of the address, reads the form,
+ * authenticates the client, and then reads the fields of the route's body schema.
+ */
+export function clientGate(options: ClientGateOptions, kind: ClientKind) {
+  let form: TSchema = Type.Object({});
+  let operation: string | null = null;
+  return {
+    introspect(route: { body?: TSchema; parse?: unknown } & DescribedRoute): void {
+      operation = operationOf(route);
+      if (route.body) form = route.body;
+      deferBody(route);
+    },
+    async admit(context: ClientContext): Promise<void> {
+      const { requestContext, request, set } = context;
+      requestContext.operation = operation;
+      Object.assign(set.headers, uncached);
+      admitAnyone(options.access, requestContext);
+      const parameters = await readForm(request, form);
+      requestContext.client = await authenticateClient(options, requestContext, parameters);
+      if (kind === "confidential" && requestContext.client.client_type === "public") {
+        throw new OAuthError("invalid_client", "This endpoint requires a confidential client");
+      }
+      context.body = readFields(form, parameters);
+    },
+  };
+}
+
+/**
+ * Returns the application that sent a request. It authenticates with either Basic or the form (RFC 6749, section
+ * 2.3.1), a public client with its `client_id` alone. Throws `invalid_client`, or `rate_limited` after too many wrong
+ * secrets from one address; a correct secret is always accepted.
+ */
+async function authenticateClient(
+  { store, access, now }: ClientGateOptions,
+  requestContext: RequestContext,
+  form: Parameters,
+): Promise<Application> {
+  const { id, secret } = readCredentials(requestContext.request.headers.get("authorization"), form);
+  const found = await store.applications.find(id);
+  const application = found?.disabled ? null : found;
+  if (application?.client_type === "public" && secret === undefined) return application;
+  if (secret === undefined) throw unauthenticated();
+  const hash = secretHash(secret);
+  if (application && (await isSecretOf(store, id, hash, now()))) {
+    requestContext.clientSecretHash = hash;
+    return application;
+  }
+  const bucket = `wrong secrets from ${clientNetworkOf(requestContext)}`;
+  requireWithinLimit(access.limiter.take(bucket, wrongSecrets), "wrong client secrets");
+  throw wrongClient();
+}
+
+/**
+ * Checks the client again after a token of the application itself was created. If the application's secret was rotated
+ * during the request, the revocation of existing tokens missed this one. Then it revokes the token and throws
+ * `invalid_client`.
+ */
+export async function requireClientStill(
+  { store, now }: { readonly store: Pick<Store, "applications" | "tokens">; readonly now: () => number },
+  { client, clientSecretHash: secret }: Pick<RequestContext, "client" | "clientSecretHash">,
+  tokenHash: Uint8Array,
+): Promise<void> {
+  if (!client || !secret || (await isSecretOf(store, client.id, secret, now()))) return;
+  await store.tokens.revoke(tokenHash, client.id);
+  throw wrongClient();
+}
+
+/** Compares with all valid secrets: there are several during the overlap of a rotation. */
+async function isSecretOf(
+  { applications }: ClientGateOptions["store"],
+  id: string,
+  hash: Uint8Array,
+  now: number,
+) {
+  const hashes = await applications.clientSecretHashes(id, now);
+  return hashes.some((good) => crypto.timingSafeEqual(hash, good));
+}
+
+const unauthenticated = () =>
+  new OAuthError("invalid_client", "The client must authenticate with its client_id and client_secret");
+
+interface Credentials {
+  readonly id: string;
+  readonly secret: string | undefined;
+}
+
+function readCredentials(authorization: string | null, form: Parameters): Credentials {
+  // Some libraries send an access token with every request. It does not authenticate the client.
+  const isBearer = authorization !== null && /^bearer(?: |$)/i.test(authorization);
+  const basic = authorization === null || isBearer ? null : readBasic(authorization);
+  const id = form.get("client_id");
+  const secret = form.get("client_secret");
+  if (basic && secret !== undefined) {
+    throw new OAuthError("invalid_request", "The client must use only one method of authentication");
+  }
+  if (basic && id !== undefined && id !== basic.id) {
+    throw new OAuthError("invalid_request", "The client_id differs from that of the Authorization header");
+  }
+  if (basic) return basic;
+  if (id === undefined) throw unauthenticated();
+  return { id, secret };
+}
+
+const notBasic = () =>
+  new OAuthError(
+    "invalid_client",
+    "The Authorization header must be Basic, client_id:client_secret in base64",
+  );
+
+function readBasic(authorization: string): Credentials {
+  const encoded = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization)?.[1];
+  if (encoded === undefined) throw notBasic();
+  const text = Buffer.from(encoded, "base64").toString();
+  const colon = text.indexOf(":");
+  if (colon === -1) throw notBasic();
+  try {
+    const decode = (part: string) => decodeURIComponent(part.replaceAll("+", " "));
+    // Some libraries send public clients with an empty password.
+    return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) || undefined };
+  } catch {
+    throw notBasic();
+  }
+}
+
+/*
+ * OAuth forms, read by the schema that a route declares as its body. By RFC 6749, sections 3.1 and 3.2, an empty
+ * parameter counts as absent, an unknown one is ignored, and no parameter may be repeated.
+ */
+
+const formMediaType = "application/x-www-form-urlencoded";
+
+/** A form with string fields. Elysia does not validate it, because `readFields` does. */
+export function Form<Fields extends TProperties>(
+  fields: Fields,
+  options: { $id: string; description: string; example?: object },
+) {
+  const { example, ...about } = options;
+  return Type.Object(fields, { ...asForm, ...about, ...(example && { examples: [example] }) });
+}
+
+/** One of several forms, distinguished by `grant_type`. */
+export function FormByGrantType<Forms extends TObject[]>(
+  forms: [...Forms],
+  { example, ...about }: { $id: string; description: string; example: object },
+) {
+  return Type.Union(forms, { ...asForm, ...about, examples: [example] });
+}
+
+const asForm = {
+  contentMediaType: formMediaType,
+  noValidate: true,
+  // Unknown parameters are ignored (RFC 6749, section 3.2).
+  additionalProperties: true,
+} as const;
+
+/** Parameters by name. Empty ones are left out. */
+export type Parameters = ReadonlyMap<string, string>;
+
+/** Parameters, and the names of those that occur more than once, which is an error. */
+export interface AskedParameters {
+  readonly parameters: Parameters;
+  readonly repeated: ReadonlySet<string>;
+}
+
+/** Reads the parameters of a query or form. */
+export function readParameters(text: string): AskedParameters {
+  const parameters = new Map<string, string>();
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    // `resource` is the only standard parameter that may be repeated (RFC 8707, section 2). On Air ignores it.
+    if (name === "resource") continue;
+    if (seen.has(name)) repeated.add(name);
+    seen.add(name);
+    if (value !== "") parameters.set(name, value);
+  }
+  return { parameters, repeated };
+}
+
+/** Reads the parameters of a client's form. Throws `invalid_request` for repeated ones. */
+async function readForm(request: Request, form: TSchema): Promise<Parameters> {
+  requireMediaType(request, formMediaType);
+  const bytes = await readBytes(request, publicBodyBytes);
+  const { parameters, repeated } = readParameters(Buffer.from(bytes).toString());
+  if (repeated.size > 0) throw new OAuthError("invalid_request", repetition(repeated, formsOf(form)));
+  return parameters;
+}
+
+/** Returns the message for repeated parameters. It names only those of the forms, and no other text of the client. */
+export function repetition(repeated: ReadonlySet<string>, forms: readonly TObject[]): string {
+  const known = forms.flatMap(({ properties }) => Object.keys(properties));
+  return `${known.find((name) => repeated.has(name)) ?? "A parameter"} is given more than once`;
+}
+
+/** Returns the alternatives of a form. */
+function formsOf(form: TSchema): readonly TObject[] {
+  return form["anyOf"] ?? [form];
+}
+
+/** Returns the fields of a form by its schema. Throws `invalid_request` for a missing one. */
+function readFields(form: TSchema, parameters: Parameters): Record<string, string> {
+  const { properties } = (form["anyOf"] ? byGrantType(form["anyOf"], parameters) : form) as TObject;
+  const fields: Record<string, string> = {};
+  for (const [name, property] of Object.entries(properties)) {
+    const text = OptionalKind in property ? parameters.get(name) : required(parameters, name);
+    if (text !== undefined) fields[name] = text;
+  }
+  return fields;
+}
+
+function byGrantType(forms: readonly TObject[], parameters: Parameters): TObject {
+  const grantTypes: string[] = forms.map(({ properties }) => properties["grant_type"]?.["const"]);
+  const form = forms[grantTypes.indexOf(required(parameters, "grant_type"))];
+  if (form) return form;
+  const known = grantTypes.join(", ");
+  throw new OAuthError("unsupported_grant_type", `The supported grant types are ${known}`);
+}
+
+function required(parameters: Parameters, name: string): string {
+  const value = parameters.get(name);
+  if (value === undefined) throw new OAuthError("invalid_request", `${name} is required`);
+  return value;
+}
+
+/*
+ * Fields that several OAuth endpoints share, and their examples in the reference.
+ */
+
+export const text = (description: string) => Type.String({ description });
+export const optional = (description: string) => Type.Optional(text(description));
+
+/** The credentials of a client in a form. */
+export const clientFields = {
+  client_id: optional("Client id of the application. Required unless you use HTTP Basic."),
+  client_secret: optional("Client secret. Required unless you use HTTP Basic or are a public client."),
+};
+
+/** The field for requested scopes. @param rest a sentence about the default */
+export const scopeField = (rest: string) => ({
+  scope: optional(
+    `Scopes separated by spaces: ${scopes.map((scope) => `\`${scope}\``).join(" and ")}. ${rest}`,
+  ),
+});
+
+export const exampleClientId = "01KATHZX5M9S3E6R8B2D4F7G1H";
+export const exampleRedirectUri = "https://app.example/callback";
+export const exampleToken = "onair_at_u8Q0xk3m9Zb7cT1vR5yW2nH6pL4dJ0sF8gA3eK7qX9M";
+export const exampleRefreshToken = "onair_rt_R5yW2nH6pL4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1v";
+
+/** A form that names a token. */
+export const TokenToLookAt = (example: object) =>
+  Form(
+    {
+      token: text("An access token or a refresh token."),
+      token_type_hint: optional("Ignored: the type is known from the token."),
+      ...clientFields,
+    },
+    { $id: "TokenToLookAt", description: "A form that names a token.", example },
+  );
+
+/** Returns the requested scopes under the names in the request, or all that are `allowed`. Throws `invalid_scope`. */
+export function readScopes(asked: string | undefined, allowed: readonly Scope[]): readonly ScopeName[] {
+  if (asked === undefined) return allowed;
+  const wanted = parseScopeNames(asked);
+  if (!wanted || wanted.length === 0) {
+    throw new OAuthError("invalid_scope", `scope may name ${scopes.join(" and ")}, separated by spaces`);
+  }
+  if (scopesWithin(wanted, allowed).length < wanted.length) {
+    throw new OAuthError("invalid_scope", beyondApplication);
+  }
+  return wanted;
+}

@@ -1,4 +1,4 @@
-import { RE2JS, RE2Set } from "re2js";
+import { RE2JS } from "re2js";
 
 /** An expression that texts are tested against. */
 export interface Pattern {
@@ -37,13 +37,11 @@ export function boundedPattern(pattern: string, flags: string): Pattern {
 
 function compiled(pattern: string): Pattern {
   try {
-    const translated = RE2JS.translateRegExp(asInRe2(pattern));
-    const expressions = new RE2Set(RE2Set.UNANCHORED, 0, bytesOfStates);
-    expressions.add(translated);
-    return {
-      size: RE2JS.compile(translated).programSize(),
-      test: (text) => expressions.match(text).length > 0,
-    };
+    const expression = RE2JS.compile(RE2JS.translateRegExp(asInRe2(pattern)));
+    const { dfa } = expression.re2();
+    dfa.memBudget = bytesOfStates;
+    dfa.stateBudget = bytesOfStates;
+    return { size: expression.programSize(), test: (text) => expression.test(text) };
   } catch {
     throw new PatternError(
       `has the pattern ${shown(pattern)}, which RE2 does not support: no look-around, no references to groups, no long names of properties (\\p{L}, \\p{Greek}), and no more than 1000 repetitions`,

@@ -1,0 +1,107 @@
+/**
+ * Filters of an application: a condition on `data` for each event type, by its key, such as `chat.message.sent` or
+ * `chat.message.sent@1`. An event that does not match makes no delivery for the application.
+ */
+
+import { type FieldProblem, invalidFields } from "./errors.ts";
+import type { Catalogue } from "./events/catalogue.ts";
+import { type Condition, conditionLimits, readCondition } from "./events/conditions.ts";
+import type { EventType } from "./events/event-type.ts";
+import { Shape } from "./events/shape.ts";
+
+/** A condition as JSON; `events/conditions.ts` describes its form. */
+type ConditionJson = Readonly<Record<string, unknown>>;
+
+/** A filter as it is stored. */
+interface StoredFilter {
+  readonly condition: ConditionJson;
+  /** When it was set, in milliseconds since the epoch. */
+  readonly set_at: number;
+}
+
+/** The filters of an application, by key. */
+export type Filters = Readonly<Record<string, StoredFilter>>;
+
+/** Changes by key: a condition to set, or null to remove the filter. Others are kept. null removes all. */
+export type FilterChanges = Readonly<Record<string, ConditionJson | null>> | null;
+
+export const filterLimits = { count: 20, bytes: conditionLimits.bytes } as const;
+
+/** Returns the types that a key is about: all versions of a name, or the one that it names. */
+function typesOfKey(key: string, catalogue: Catalogue): EventType[] {
+  const [name, version] = key.split("@", 2);
+  return catalogue.types.filter(
+    (type) => type.name === name && (version === undefined || key === keyOf(type.name, type.version)),
+  );
+}
+
+const keyOf = (name: string, version: number) => `${name}@${version}`;
+
+/** Returns the name of a filter in problems, such as `filters["chat.message.sent"]`. */
+const fieldOfFilter = (key: string) => `filters[${JSON.stringify(key.slice(0, 120).toWellFormed())}]`;
+
+/** Returns all problems of the given changes, without regard to the filters that the application has. */
+export function filterProblems(changes: FilterChanges, catalogue: Catalogue): FieldProblem[] {
+  return Object.entries(changes ?? {}).flatMap(([key, given]) => {
+    if (given === null) return [];
+    const read = readFilter(key, given, catalogue);
+    return "problems" in read ? read.problems : [];
+  });
+}
+
+/** Reads the filter of a key. Its fields must be those of the type, in one of the versions that the key is about. */
+function readFilter(key: string, given: unknown, catalogue: Catalogue): ReturnType<typeof readCondition> {
+  const types = typesOfKey(key, catalogue);
+  const field = fieldOfFilter(key);
+  if (types.length === 0) {
+    const message =
+      "is not a known event type; GET /public/v1/events/types lists them: their names, or a name with its version, such as chat.message.sent@1";
+    return { problems: [{ in: "body", field, message }] };
+  }
+  const shape = Shape.of(types.map(({ payload }) => payload));
+  return readCondition(given, field, { shape, type: key });
+}
+
+/**
+ * Returns the filters after a change without `filterProblems`. A filter that is set again unchanged keeps its time.
+ * Throws `invalid_parameter` when there would be too many.
+ */
+export function changedFilters(before: Filters, changes: FilterChanges, now: number): Filters {
+  if (changes === null) return {};
+  const kept = new Map(Object.entries(before));
+  for (const [key, condition] of Object.entries(changes)) {
+    if (condition === null) kept.delete(key);
+    else if (!isSame(kept.get(key)?.condition, condition)) kept.set(key, { condition, set_at: now });
+  }
+  const { count } = filterLimits;
+  if (kept.size <= count) return Object.fromEntries(kept);
+  const message = `may be at most ${count}, and would be ${kept.size}`;
+  throw invalidFields([{ in: "body", field: "filters", message }]);
+}
+
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+/** Returns the conditions by key. */
+export function shownFilters(filters: Filters): Record<string, ConditionJson> {
+  return Object.fromEntries(Object.entries(filters).map(([key, { condition }]) => [key, condition]));
+}
+
+/** A filter with its key. */
+interface KeyedFilter extends StoredFilter {
+  readonly key: string;
+}
+
+/** Returns the filter that applies to events of a type: that of its version, else that of its name; else null. */
+export function filterOf(filters: Filters, name: string, version: number): KeyedFilter | null {
+  for (const key of [keyOf(name, version), name]) {
+    const filter = Object.hasOwn(filters, key) ? filters[key] : undefined;
+    if (filter) return { key, ...filter };
+  }
+  return null;
+}
+
+/** Returns a stored condition ready for use. It was checked when it was set; if it cannot be read, all events match. */
+export function storedCondition({ key, condition }: KeyedFilter): Condition {
+  const read = readCondition(condition, fieldOfFilter(key));
+  return "condition" in read ? read.condition : { matches: () => true };
+}

@@ -29,7 +29,6 @@ const data = copy((data) => {
 });
 const settings = [
   ...["--host", "127.0.0.1", "--public-url", "http://api.example.com", "--admin-host", "0.0.0.0"],
-  ...["--backup-every", "1h"],
 ];
 const tls = hasOpenssl ? selfSigned(path(), "api") : null;
 if (tls) settings.push("--tls-cert", tls.cert, "--tls-key", tls.key);
@@ -43,7 +42,7 @@ function plain(text: string): string {
     .replaceAll(/\b[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/g, "TIME")
     .replaceAll(/(https?:\/\/[a-z0-9.]+):[0-9]+/g, "$1:PORT")
     .replace(/^sizes ok: .*/, "sizes ok: …")
-    .replaceAll(/[0-9][0-9.,]*( [kMG]?B\b| [a-z]+ [a-z]+ in |)/g, "N$1");
+    .replaceAll(/\b[0-9][0-9.,]*( [kMG]?B\b| [a-z]+ [a-z]+ in |)/g, "N$1");
 }
 
 const lines = (findings: readonly Finding[]) =>
@@ -52,17 +51,19 @@ const lines = (findings: readonly Finding[]) =>
   );
 
 async function doctor(args: readonly string[], more: Record<string, string> = {}) {
-  const { stdout } = await run(["doctor", "--json", ...settings, ...args], { env: { ...env, ...more } });
+  const { stdout } = await run(["doctor", "--json", "--backup-every", "1h", ...settings, ...args], {
+    env: { ...env, ...more },
+  });
   return lines((JSON.parse(stdout) as Report).findings);
 }
 
-/** Findings with the places that report them, in the order of their first appearance. */
+/** Findings with the places that report them. */
 async function reported(): Promise<[places: string, finding: string][]> {
   const places = new Map<string, string>();
   const add = (place: string, findings: readonly string[]) => {
     for (const finding of new Set(findings)) places.set(finding, (places.get(finding) ?? "") + place);
   };
-  add("d", await doctor(["--data", data, "--port", "0", "--admin-port", "0", "--reach"]));
+  add("d", await doctor(["--data", data, "--port", "0", "--admin-port", "0"]));
   const server = await startServer({ data, isOnSqlite: true, args: settings, env });
   const answer = await server.admin("GET", "/admin/v1/findings");
   add("s", lines((await json<{ data: Finding[] }>(answer)).data));
@@ -109,7 +110,7 @@ const expected: [places: string, finding: string][] = [
     "disk_forecast warning: the disk of DATA fills by N MB a day, and will be full in N hours → free some space, or keep less data: --max-data-size, --keep-delivered-days",
   ],
   ["dsbu", "search_index ok: N users, all in the search index"],
-  ["dsbu", "signing_key ok: a valid EdN key"],
+  ["dsbu", "signing_key ok: a valid Ed25519 key"],
   ["dsbu", "webhooks ok: no endpoint is failing; pending deliveries: N"],
   [
     "dsbu",
@@ -124,10 +125,6 @@ const expected: [places: string, finding: string][] = [
   ["d", "server ok: no server uses the directory"],
   ["d", "public_port ok: N: any free port"],
   ["d", "admin_port ok: N: any free port"],
-  [
-    "d",
-    "reach wrong: http://api.example.com cannot be reached (ENOTFOUND) → check --host, --port and the proxy in front",
-  ],
   ["su", "settings ok: every setting is valid, and every ONAIR_ variable is known"],
   [
     "su",
@@ -146,8 +143,8 @@ const expected: [places: string, finding: string][] = [
 test.skipIf(!hasOpenssl || isOnPostgres)(
   "every finding is reported in its places, with its advice",
   async () => {
-    const found = await reported();
-    expect(found).toEqual(expected);
+    const sorted = (rows: typeof expected) => rows.map((row) => row.join(" ")).sort();
+    expect(sorted(await reported())).toEqual(sorted(expected));
   },
 );
 

@@ -1,3 +1,4 @@
+import { second } from "../domain/time.ts";
 import { inTime, systemTimers, type Timers } from "./event-loop.ts";
 import type { Log } from "./log.ts";
 
@@ -60,36 +61,63 @@ export function repeating(
   };
 }
 
+/** A function that stops something. It waits up to `graceMs` for work in progress. */
 type Stop = (graceMs: number) => unknown;
 
-/** How much longer than its grace one stop may take. After that the next stop begins. */
-const lateMs = 20_000;
+interface Started {
+  /** For the log. */
+  readonly name: string;
+  readonly stop: Stop;
+}
+
+/** How much longer than its grace a stop may take. The process does not wait for it any longer. */
+const lateMs = 20 * second;
+/** The time for what is not stopped yet when all stops together have taken too long. */
+const lastMs = second;
 
 /** The parts of a program that were started, to be stopped on every way out. */
 export class Stops {
-  readonly #stops: { readonly name: string; readonly stop: Stop }[] = [];
+  readonly #started: Started[] = [];
 
-  constructor(readonly log: Log) {}
+  constructor(
+    readonly log: Log,
+    readonly timers: Timers = systemTimers,
+    /** A clock that is never set, in milliseconds. */
+    readonly monotonic: () => number = performance.now.bind(performance),
+  ) {}
 
   /** Adds a part that was started. `name` is for the log. */
   add(name: string, stop: Stop): void {
-    this.#stops.push({ name, stop });
+    this.#started.push({ name, stop });
   }
 
-  /** Stops everything, the last started first. Never rejects: a stop that fails or takes too long is logged. */
+  /**
+   * Stops everything, the last started first, in at most twice the grace and 21 seconds. Never rejects: a stop that
+   * fails or takes too long is logged.
+   */
   async stop(graceMs: number): Promise<void> {
-    for (let one = this.#stops.pop(); one; one = this.#stops.pop()) await this.#stopOne(one, graceMs);
+    const endsAt = this.monotonic() + 2 * graceMs + lateMs;
+    while (this.#started.length > 0) {
+      const leftMs = endsAt - this.monotonic();
+      if (leftMs <= 0) return this.#stopAll(this.#started.splice(0).reverse(), 0, lastMs);
+      const one = this.#started.pop();
+      if (one) await this.#stopOne(one, Math.min(graceMs, leftMs), Math.min(graceMs + lateMs, leftMs));
+    }
   }
 
-  /** Stops everything at the same time. */
+  /** Stops everything at the same time. Never rejects. */
   async stopTogether(graceMs: number): Promise<void> {
-    await Promise.all(this.#stops.splice(0).map((one) => this.#stopOne(one, graceMs)));
+    await this.#stopAll(this.#started.splice(0), graceMs, graceMs + lateMs);
   }
 
-  async #stopOne({ name, stop }: { readonly name: string; readonly stop: Stop }, graceMs: number) {
+  async #stopAll(started: readonly Started[], graceMs: number, mostMs: number): Promise<void> {
+    await Promise.all(started.map((one) => this.#stopOne(one, graceMs, mostMs)));
+  }
+
+  async #stopOne({ name, stop }: Started, graceMs: number, mostMs: number): Promise<void> {
     try {
       const ended = Promise.resolve(stop(graceMs)).then(() => true);
-      if (!(await inTime(ended, graceMs + lateMs))) this.log.error("stop_late", { what: name });
+      if (!(await inTime(ended, mostMs, this.timers))) this.log.error("stop_late", { what: name });
     } catch (error) {
       this.log.failure("stop_failed", error, { what: name });
     }

@@ -1,27 +1,12 @@
 import { expect, spyOn, test } from "bun:test";
 import { startEngine } from "../../src/delivery/engine.ts";
 import { createLog } from "../../src/runtime/log.ts";
-import { Stops } from "../../src/runtime/services.ts";
 import { engineSettings } from "../../src/server/engine-settings.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
 import { startApp } from "../../src/server/start.ts";
 import { keptLog } from "../support/kept-log.ts";
 import { isListening, unusedPort } from "../support/ports.ts";
 import { ownDirectory } from "../support/server.ts";
-
-test("what was started is stopped in reverse order, also after a stop that fails, and only once", async () => {
-  const stopped: string[] = [];
-  const stops = new Stops(createLog("off"));
-  stops.add("first", (graceMs) => void stopped.push(`first ${graceMs}`));
-  stops.add("second", () => Promise.reject(new Error("second")));
-  stops.add("third", () => {
-    stopped.push("third");
-    throw new Error("third");
-  });
-  await stops.stop(5);
-  await stops.stop(5);
-  expect(stopped).toEqual(["third", "first 5"]);
-});
 
 test("a start that fails after both listeners were started leaves no port and no lock taken", async () => {
   const [directory, port, adminPort] = [ownDirectory(), await unusedPort(), await unusedPort()];

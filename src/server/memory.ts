@@ -1,8 +1,9 @@
 import { OperatorKeys } from "../api/admin/operator-keys.ts";
-import { rateLimiter } from "../api/http/access.ts";
+import { Changes, rateLimiter } from "../api/http/access.ts";
 import { Cursors } from "../api/http/cursors.ts";
 import { LoginChallenges } from "../api/http/seal.ts";
 import { OutcomeStreams } from "../api/stream/outcome-streams.ts";
+import type { Engine } from "../delivery/engine.ts";
 import { catalogueOf, updateCatalogue } from "../domain/events/registered.ts";
 import { sealingKeyOf } from "../domain/store.ts";
 import { Ranking } from "../platform/ranking.ts";
@@ -10,37 +11,47 @@ import { rereading } from "../platform/rereading.ts";
 import { PlatformFollower } from "../postgres/platform-follower.ts";
 import { RateShares } from "../postgres/rate-shares.ts";
 import { SharedOrders } from "../postgres/shared-orders.ts";
-import type { Core } from "./core.ts";
 
 /** The data that the main thread has in memory, for both listeners. */
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
-/** Reads it from the store. Changes by other replicas arrive in `postgres/replica-notifications.ts`. */
-export async function openMemory({ config, engine, callers, log, now, location }: Core) {
-  const isReplica = "database" in location;
+interface MemoryOptions {
+  readonly engine: Engine;
+  readonly now: () => number;
+  /** Notes the changes, made through the store of `engine`, of what callers may have in a cache. */
+  readonly callers?: Changes;
+  readonly isReplica?: boolean;
+  /** The operator key from the environment; null for none. */
+  readonly environmentKey?: string | null;
+  /** An operator key for requests of this process itself; null for none. */
+  readonly ownKey?: string | null;
+}
+
+/** Opens the data in memory. The operator keys, and the ranking (see `loadRanking`), are not loaded yet. */
+export async function openMemory({
+  engine,
+  now,
+  callers = new Changes(),
+  isReplica = false,
+  environmentKey = null,
+  ownKey = null,
+}: MemoryOptions) {
+  const { store } = engine;
   // Nothing is cached before notifications of other replicas arrive.
   if (isReplica) callers.useUntil(Number.NEGATIVE_INFINITY);
-  const { store } = engine;
+  const catalogue = await catalogueOf(await store.eventTypes.all());
+  const sealingKey = await sealingKeyOf(store);
 
   const shares = isReplica
     ? new RateShares((taken) => engine.broadcast({ kind: "taken", shares: taken }))
     : null;
-  const sharedOrders = isReplica ? new SharedOrders(store.orders, now) : null;
-  const ranking = new Ranking(now, sharedOrders);
-  ranking.putCategories(await store.categories.all());
-  ranking.putLive(await store.livestreams.all());
-
-  const catalogue = await catalogueOf(await store.eventTypes.all());
-  for (const name of Object.keys(config.timeToLive)) {
-    if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
-  }
+  const ranking = new Ranking(now, isReplica ? new SharedOrders(store.orders, now) : null);
   const isCurrent = () => callers.isCurrent;
-  const operatorKeys = new OperatorKeys({ store, now, environment: config.adminKey, isCurrent });
+  const operatorKeys = new OperatorKeys({ store, now, environment: environmentKey, own: ownKey, isCurrent });
   const eventTypes = rereading(async () => updateCatalogue(catalogue, await store.eventTypes.all()));
   const keys = rereading(() => operatorKeys.load());
   const follower = isReplica ? new PlatformFollower(store, ranking) : null;
   const outcomes = new OutcomeStreams(engine);
-  const sealingKey = await sealingKeyOf(store);
   return {
     store,
     callers,
@@ -49,7 +60,6 @@ export async function openMemory({ config, engine, callers, log, now, location }
     /** Applies changes by other replicas to the ranking; null if there are none. */
     follower,
     catalogue,
-    /** Empty until the admin listener starts. */
     operatorKeys,
     /** The reads that are repeated after changes by other replicas. */
     again: { eventTypes, operatorKeys: keys },
@@ -57,9 +67,15 @@ export async function openMemory({ config, engine, callers, log, now, location }
     challenges: new LoginChallenges(sealingKey),
     outcomes,
     /** Ends open streams and repeated reads. */
-    async stop() {
+    stop() {
       outcomes.close();
       for (const one of [eventTypes, keys, follower]) one?.stop();
     },
   };
+}
+
+/** Reads the live order of categories from the store. */
+export async function loadRanking({ ranking, store }: Memory): Promise<void> {
+  ranking.putCategories(await store.categories.all());
+  ranking.putLive(await store.livestreams.all());
 }

@@ -1,23 +1,6 @@
-import { AuditTrail } from "../../api/admin/audit-trail.ts";
-import { OperatorKeys } from "../../api/admin/operator-keys.ts";
-import { adminApp } from "../../api/admin.ts";
-import { rateLimiter } from "../../api/http/access.ts";
-import { Traffic } from "../../api/http/context.ts";
-import { Cursors } from "../../api/http/cursors.ts";
-import { LoginChallenges } from "../../api/http/seal.ts";
-import { OutcomeStreams } from "../../api/stream/outcome-streams.ts";
 import { errorOf, OnairError } from "../../client/http.ts";
-import { idleEngine } from "../../delivery/idle.ts";
-import { catalogueOf } from "../../domain/events/registered.ts";
-import { dataIdOf, heldSetting, sealingKeyOf } from "../../domain/store.ts";
-import { subscriptionLimits } from "../../domain/subscriptions.ts";
-import { newSecret } from "../../domain/tokens.ts";
-import { backupsElsewhere, openBackups } from "../../operations/backups/open-backups.ts";
-import { platformData } from "../../platform/platform-data.ts";
-import { createPublisher } from "../../platform/publisher.ts";
-import { Ranking } from "../../platform/ranking.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
-import { backupProgram } from "../../thread-programs.ts";
+import { openAdminOnData } from "../../server/admin.ts";
 import { adminRefusal, request } from "./http.ts";
 import { requireData, type Target } from "./target.ts";
 
@@ -56,73 +39,17 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       request(url, { ...init, ...(cert && key && { tls: { cert, key } }) });
     return work(adminApi(server.url.origin, base, server.key, fetched));
   }
-  const { location } = target;
+  const { location, backups, aws, allowPrivateWebhooks } = target;
   await requireData(location);
-  const engine = await idleEngine(location);
-  const { store } = engine;
   const faults = new Faults();
-  const log = faults.log;
-  const backups =
-    "directory" in location
-      ? await openBackups(location.directory, target.backups, {
-          dataId: () => dataIdOf(store),
-          isHeld: async () => Boolean(await store.settings.get(heldSetting)),
-          program: backupProgram,
-          now: Date.now,
-          log,
-          aws: target.aws,
-        })
-      : backupsElsewhere;
+  const { log } = faults;
+  const onData = await openAdminOnData({ location, backups, aws, allowPrivateWebhooks, log });
   try {
-    const key = newSecret("onair_admin_");
-    const operatorKeys = new OperatorKeys({ store, now: Date.now, own: key });
-    await operatorKeys.load();
-    const trail = new AuditTrail({ store, log, now: Date.now });
-    const catalogue = await catalogueOf(await store.eventTypes.all());
-    const sealingKey = await sealingKeyOf(store);
-    const app = adminApp({
-      store,
-      engine,
-      data: platformData({ store, ranking: new Ranking(Date.now), now: Date.now }),
-      publisher: createPublisher(engine, { now: Date.now, catalogue }),
-      backups,
-      catalogue,
-      cursors: new Cursors(sealingKey),
-      challenges: new LoginChallenges(sealingKey),
-      log,
-      now: Date.now,
-      operatorKeys,
-      outcomes: new OutcomeStreams(engine),
-      facts: {
-        settings: [],
-        startedAt: Date.now(),
-        subscriptionLimit: subscriptionLimits.defaultPerApplication,
-        rateLimit: () => null,
-        storage: () => null,
-        kindSizes: async () => null,
-        watched: null,
-      },
-      findings: async () => [],
-      trail,
-      allowPrivateWebhooks: target.allowPrivateWebhooks,
-      whyNotReady: async () => null,
-      limiter: rateLimiter(Date.now),
-      traffic: { public: new Traffic(), admin: new Traffic() },
-      publicUrl: () => inProcess,
-      adminUrl: () => inProcess,
-    });
-    const { fetch: answer } = app.compile();
-    const fetched = async (url: string, init: BunFetchRequestInit) => answer(new Request(url, init));
-    const result = await work(adminApi(null, inProcess, key, fetched, faults));
-    await trail.flush();
-    return result;
+    return await work(adminApi(null, onData.origin, onData.key, onData.fetch, faults));
   } finally {
-    backups.stop();
-    await engine.stop(0);
+    await onData.close();
   }
 }
-
-const inProcess = "http://in-process.invalid";
 
 /** A log that keeps the last internal error, because an error answer does not describe it. */
 class Faults {

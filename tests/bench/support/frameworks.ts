@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { secretHash } from "../../../src/domain/tokens.ts";
 import { copyOfYardstickDatabase, type Filled, publicUrl } from "./filled.ts";
@@ -22,19 +22,14 @@ export async function availableFrameworks(say: (line: string) => void): Promise<
   return [];
 }
 
-/** Installs their packages unless that is done. Returns why it could not be, or null. */
+/** Installs their packages. Returns why it could not be, or null. */
 async function install(say: (line: string) => void): Promise<string | null> {
-  const installed = join(directory, "node_modules/.package-lock.json");
-  const wanted = join(directory, "package-lock.json");
-  if (existsSync(installed) && existsSync(node) && statSync(installed).mtimeMs > statSync(wanted).mtimeMs) {
-    return null;
-  }
-  if (!Bun.which("npm")) return "there is no npm";
-  say("Installing Fastify, better-sqlite3, Hono and Node into tests/bench/yardsticks");
-  const npm = Bun.spawn(["npm", "ci"], { cwd: directory, stdout: "pipe", stderr: "pipe" });
-  const output = (await Promise.all([npm.stdout.text(), npm.stderr.text()])).join("");
-  if ((await npm.exited) !== 0) return `npm ci failed:\n${output}`;
-  return existsSync(node) ? null : `npm ci has not brought Node:\n${output}`;
+  if (!existsSync(node)) say("Installing Fastify, better-sqlite3, Hono and Node into tests/bench/yardsticks");
+  const command = [process.execPath, "install", "--frozen-lockfile"];
+  const bun = Bun.spawn(command, { cwd: directory, stdout: "pipe", stderr: "pipe" });
+  const output = (await Promise.all([bun.stdout.text(), bun.stderr.text()])).join("");
+  if ((await bun.exited) !== 0) return `bun install failed:\n${output}`;
+  return existsSync(node) ? null : `bun install has not brought Node:\n${output}`;
 }
 
 /** The database of a framework: the users, and from On Air its categories and a token. */

@@ -28,8 +28,6 @@ const rooms = [
 /** Arrows against the order of rooms. The list only shrinks. */
 const knownArrows: readonly string[] = [
   "operations/checks/checks.ts → api/http/server.ts",
-  "platform/platform-data.ts → postgres/platform-follower.ts",
-  "platform/ranking.ts → postgres/shared-orders.ts",
   "postgres/replica-notifications.ts → api/http/access.ts",
   "postgres/replica-notifications.ts → api/stream/outcome-streams.ts",
   "postgres/replica-notifications.ts → api/stream/streams.ts",

@@ -15,7 +15,6 @@ import { UserInput, userFrom } from "../domain/users.ts";
 import { grouped, timesInUtc, unknownFields } from "../domain/validation/fields.ts";
 import { parseJson } from "../domain/validation/json.ts";
 import { problems } from "../domain/validation/problems.ts";
-import type { PlatformFollower } from "../postgres/platform-follower.ts";
 import { applyAtomically, applyBatch, type BatchReport, type Intake, type Keep } from "./batches.ts";
 import type { Ranking } from "./ranking.ts";
 
@@ -67,6 +66,11 @@ interface LivestreamOptions {
   readonly confirmed?: boolean;
 }
 
+/** Reads data again that other servers may have changed since. */
+interface Follower {
+  changed(kind: "categories" | "livestreams", ids: readonly number[]): void;
+}
+
 interface PlatformDataOptions {
   readonly store: Store;
   readonly ranking: Ranking;
@@ -74,7 +78,7 @@ interface PlatformDataOptions {
   /** See `SnapshotEnding`. */
   readonly confirmAbovePercent?: number;
   /** Reads changed data again, because other processes may have changed it later; null without replicas. */
-  readonly follower?: Pick<PlatformFollower, "changed"> | null;
+  readonly follower?: Follower | null;
 }
 
 /** The most livestreams of a transaction. Their rows are small, and smaller transactions would need more syncs. */

@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Category } from "../domain/categories.ts";
 import { fold } from "../domain/validation/fields.ts";
-import type { SharedOrders } from "../postgres/shared-orders.ts";
 import {
   emptyLiveState,
   firstIndex,
@@ -13,6 +12,14 @@ import {
   type Position,
   topChannels,
 } from "./live-channels.ts";
+
+/** Orders that several servers share, so that a pagination that began at one of them continues at another. */
+interface OrderExchange {
+  /** Stores an order. If that fails, paginations with it continue at this server only. */
+  share(order: Order): Promise<void>;
+  /** Returns the order taken at `takenAt`; null if it is not stored. */
+  find(takenAt: number): Promise<Order | null>;
+}
 
 export interface RankedCategory {
   readonly category: Category;
@@ -54,7 +61,7 @@ export class Ranking {
   constructor(
     readonly now: () => number,
     /** The orders that replicas share; null without replicas. */
-    readonly sharedOrders: SharedOrders | null = null,
+    readonly sharedOrders: OrderExchange | null = null,
   ) {}
 
   /** Sets the listener that is called after changes, which `current` shows within `refreshMs`. */
@@ -147,7 +154,7 @@ export class Ranking {
     return past ?? (this.sharedOrders ? this.#orderElsewhere(this.sharedOrders, takenAt) : order);
   }
 
-  async #orderElsewhere(orders: SharedOrders, takenAt: number): Promise<Order> {
+  async #orderElsewhere(orders: OrderExchange, takenAt: number): Promise<Order> {
     const found = await orders.find(takenAt);
     if (!found) return this.current().order;
     const now = this.now();

@@ -10,9 +10,13 @@ import {
   type SentDelivery,
 } from "../domain/deliveries.ts";
 import type { NewNotice } from "../domain/notices.ts";
-import { retryDelivery } from "../store/drizzle/deliveries.ts";
+import {
+  mostStreamed,
+  retryDelivery,
+  type StreamedRow,
+  streamedDelivery,
+} from "../store/drizzle/deliveries.ts";
 import { noticeAdder } from "../store/drizzle/notices.ts";
-import { mostStreamed, type StreamedRow, streamedDelivery } from "../store/rows.ts";
 import { finished, postgresDialect } from "./dialect.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { deliveryPositions } from "./positions.ts";

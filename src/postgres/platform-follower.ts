@@ -1,6 +1,6 @@
 import type { Store } from "../domain/store.ts";
 import type { Ranking } from "../platform/ranking.ts";
-import { rereading } from "../platform/rereading.ts";
+import { repeatedRead } from "../runtime/repeated-read.ts";
 
 type Followed = "categories" | "livestreams";
 
@@ -13,7 +13,7 @@ export class PlatformFollower {
     categories: new Set(),
     livestreams: new Set(),
   };
-  readonly #reading = rereading(() => this.#readChanged());
+  readonly #reading = repeatedRead(() => this.#readChanged());
 
   constructor(
     readonly store: Pick<Store, "categories" | "livestreams">,

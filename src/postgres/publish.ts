@@ -11,7 +11,7 @@ import type {
 import { BatchRefused, DomainError, inOneLine } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import { second } from "../domain/time.ts";
-import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../store/rows.ts";
+import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../store/drizzle/deliveries.ts";
 import { isLockTimeout } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { publishingLock } from "./positions.ts";

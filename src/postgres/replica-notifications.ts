@@ -4,8 +4,8 @@ import type { EventStreams } from "../api/stream/streams.ts";
 import type { ReplicaNotification } from "../domain/replicas.ts";
 import { second } from "../domain/time.ts";
 import type { Ranking } from "../platform/ranking.ts";
-import type { Rereading } from "../platform/rereading.ts";
 import type { Log } from "../runtime/log.ts";
+import type { RepeatedRead } from "../runtime/repeated-read.ts";
 import type { PlatformFollower } from "./platform-follower.ts";
 
 /** The time for which cached callers are valid after the last confirmation that none has changed. */
@@ -17,7 +17,7 @@ interface Kept {
   readonly ranking: Ranking;
   readonly follower: PlatformFollower | null;
   readonly streams: EventStreams;
-  readonly again: Readonly<Record<"eventTypes" | "operatorKeys", Pick<Rereading, "ask">>>;
+  readonly again: Readonly<Record<"eventTypes" | "operatorKeys", Pick<RepeatedRead, "ask">>>;
   readonly log: Log;
   readonly outcomes: Pick<OutcomeStreams, "receive">;
 }

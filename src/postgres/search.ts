@@ -2,7 +2,7 @@ import { minute } from "../domain/time.ts";
 import type { User, UserStore, UserSummary } from "../domain/users.ts";
 import { fold } from "../domain/validation/fields.ts";
 import { once } from "../runtime/lazily.ts";
-import { containedRuns, isShortText, type Run, runsOf, shortTextsOf } from "../store/rows.ts";
+import { containedRuns, isShortText, type Run, runsOf, shortTextsOf } from "../store/search-texts.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
 /** Separates the folded names of a user. No name contains it. */

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { emptyLiveState, type Order } from "../platform/live-channels.ts";
+import { emptyLiveState, type Order } from "../platform/ranking.ts";
 
 /** The storage for orders that all replicas read. */
 interface KeptOrders {

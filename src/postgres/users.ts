@@ -3,7 +3,7 @@ import type { NewUser, UserStore } from "../domain/users.ts";
 import { once } from "../runtime/lazily.ts";
 import { type Dialect, execute, type Orm, type Work } from "../store/drizzle/dialect.ts";
 import { lower, userRecords } from "../store/drizzle/users.ts";
-import { gathered } from "../store/grouped-reads.ts";
+import { groupedReads } from "../store/grouped-reads.ts";
 import { given } from "./columns.ts";
 import type { Postgres } from "./pool.ts";
 import { users } from "./schema.ts";
@@ -20,7 +20,7 @@ export function userStore(db: Postgres, shared: Dialect): UserStore {
       .where(sql`lower(${users.username} COLLATE "C") = ANY(${sql.placeholder("usernames")}::text[])`)
       .prepare("users"),
   );
-  const byName = gathered(async (usernames) => {
+  const byName = groupedReads(async (usernames) => {
     const found = await byNames().execute({ usernames });
     return new Map(found.map((user) => [lower(user.username), user]));
   });

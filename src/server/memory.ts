@@ -7,10 +7,10 @@ import type { Engine } from "../delivery/engine.ts";
 import { catalogueOf, updateCatalogue } from "../domain/events/registered.ts";
 import { sealingKeyOf } from "../domain/store.ts";
 import { Ranking } from "../platform/ranking.ts";
-import { rereading } from "../platform/rereading.ts";
 import { PlatformFollower } from "../postgres/platform-follower.ts";
 import { RateShares } from "../postgres/rate-shares.ts";
 import { SharedOrders } from "../postgres/shared-orders.ts";
+import { repeatedRead } from "../runtime/repeated-read.ts";
 
 /** The data that the main thread has in memory, for both listeners. */
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
@@ -48,8 +48,8 @@ export async function openMemory({
   const ranking = new Ranking(now, isReplica ? new SharedOrders(store.orders, now) : null);
   const isCurrent = () => callers.isCurrent;
   const operatorKeys = new OperatorKeys({ store, now, environment: environmentKey, own: ownKey, isCurrent });
-  const eventTypes = rereading(async () => updateCatalogue(catalogue, await store.eventTypes.all()));
-  const keys = rereading(() => operatorKeys.load());
+  const eventTypes = repeatedRead(async () => updateCatalogue(catalogue, await store.eventTypes.all()));
+  const keys = repeatedRead(() => operatorKeys.load());
   const follower = isReplica ? new PlatformFollower(store, ranking) : null;
   const outcomes = new OutcomeStreams(engine);
   return {

@@ -13,7 +13,7 @@ interface Waiting<Row> {
  *
  * @param find returns the rows that exist, by key
  */
-export function gathered<Row>(
+export function groupedReads<Row>(
   find: (keys: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
 ): (key: string) => Promise<Row | null> {
   let waiting = new Map<string, Waiting<Row>[]>();

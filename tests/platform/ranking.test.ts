@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { minute } from "../../src/domain/time.ts";
-import type { Order } from "../../src/platform/live-channels.ts";
-import { keepMs, maxKeptBytes, PastOrders, Ranking } from "../../src/platform/ranking.ts";
+import { keepMs, maxKeptBytes, type Order, PastOrders, Ranking } from "../../src/platform/ranking.ts";
 
 describe("the ranking", () => {
   test("leaves out a deleted category, and shows it again after it is stored again", () => {

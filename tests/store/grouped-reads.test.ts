@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { endOfTick } from "../../src/runtime/event-loop.ts";
-import { gathered } from "../../src/store/grouped-reads.ts";
+import { groupedReads } from "../../src/store/grouped-reads.ts";
 
 /** Finds the length of each key that is not empty, and notes what it was asked for. */
 function lengths() {
   const asked: (readonly string[])[] = [];
-  const find = gathered(async (keys) => {
+  const find = groupedReads(async (keys) => {
     asked.push(keys);
     return new Map(keys.filter((key) => key !== "").map((key) => [key, key.length]));
   });
@@ -48,7 +48,7 @@ test("one statement looks up 256 rows at most", async () => {
 });
 
 test("an error rejects all calls of its statement, and no other", async () => {
-  const find = gathered(async (keys) => {
+  const find = groupedReads(async (keys) => {
     if (keys.includes("0")) throw new Error("no connection");
     return new Map(keys.map((key) => [key, key.length]));
   });

@@ -1,9 +1,68 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
-import { type DeliveryScope, maxAttempts } from "../../domain/deliveries.ts";
-import { DomainError } from "../../domain/errors.ts";
+import {
+  type DeliveryScope,
+  type DueDelivery,
+  maxAttempts,
+  type NewEvent,
+  type SentEvent,
+  type StoredEvent,
+  type StoredEvents,
+  type StreamedDelivery,
+} from "../../domain/deliveries.ts";
+import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { notSentAgain, type ReplaySkips } from "../../domain/replays.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 import { requireReceiver } from "./endpoints.ts";
+
+/** The error for an event with the id of another one. */
+export const idOfOther = (id: string): DomainError =>
+  new DomainError("conflict", `The id ${id} belongs to another event`);
+
+/** The error for an event of a broadcaster who does not exist. */
+export const unknownBroadcaster = (): DomainError =>
+  invalidFields([{ in: "body", field: "broadcaster_user_id", message: "is not a known user" }]);
+
+/** Returns a delivery that was just stored, as the dispatcher takes it into memory. */
+export function newDelivery(
+  stored: Pick<DueDelivery, "seq" | "id" | "application_id" | "subscription_id" | "sequence">,
+  { expires_at }: NewEvent,
+  event: SentEvent,
+): DueDelivery {
+  return {
+    ...stored,
+    isSubscribed: true,
+    attempts: 0,
+    extra_attempts: 0,
+    resume_at: null,
+    expires_at,
+    event,
+  };
+}
+
+/** Joins the results of events that were stored together. */
+export function joinedEvents(stored: readonly StoredEvent[]): StoredEvents {
+  return {
+    published: stored.map(({ id, deliveries }) => ({ id, deliveries })),
+    taken: stored.flatMap(({ taken }) => taken),
+    streamed: [...new Set(stored.flatMap(({ streamed }) => streamed))],
+  };
+}
+
+/** The most deliveries, and the size of bodies after which no further one is read, in one read of an event stream. */
+export const mostStreamed = { deliveries: 256, bytes: 256 * 1024 } as const;
+
+/** A row with a delivery and its event, without the body. */
+export interface StreamedRow
+  extends Omit<StreamedDelivery, "attempts" | "event">,
+    Omit<StreamedDelivery["event"], "id" | "body"> {
+  readonly event_id: string;
+}
+
+export function streamedDelivery(row: StreamedRow, body: string): StreamedDelivery {
+  const { seq, id, subscription_id, sequence, event_id, name, version, published_at } = row;
+  const event = { id: event_id, name, version, body };
+  return { seq, id, subscription_id, sequence, attempts: 0, published_at, event };
+}
 
 /** Column: why a delivery cannot be sent again, or null. */
 export function obstacleOf({ deliveries }: Tables): SQL<keyof ReplaySkips | null> {

@@ -13,10 +13,9 @@ import {
   type StreamedDelivery,
 } from "../../domain/deliveries.ts";
 import { TimeSlice } from "../../runtime/event-loop.ts";
-import { retryDelivery } from "../drizzle/deliveries.ts";
+import { mostStreamed, retryDelivery, type StreamedRow, streamedDelivery } from "../drizzle/deliveries.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import { noticeAdder } from "../drizzle/notices.ts";
-import { mostStreamed, type StreamedRow, streamedDelivery } from "../rows.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryPositions, type KeptBody, readableBody, regionOf, regionSize } from "./delivery-rows.ts";
 import { finished } from "./dialect.ts";

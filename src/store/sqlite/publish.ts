@@ -12,7 +12,7 @@ import type {
 import { BatchRefused, DomainError, inOneLine } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import { newId } from "../../domain/ids.ts";
-import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../rows.ts";
+import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../drizzle/deliveries.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryPositions, type KeptBody, keptBody, rowInserter } from "./delivery-rows.ts";
 import { applications, eventTypes, type StagedDelivery } from "./schema.ts";

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { SearchResult, User, UserSummary } from "../../domain/users.ts";
 import { fold } from "../../domain/validation/fields.ts";
-import { containedRuns, isShortText, type Run, runsOf, shortTextsOf } from "../rows.ts";
+import { containedRuns, isShortText, type Run, runsOf, shortTextsOf } from "../search-texts.ts";
 import {
   type FoundUser,
   idBits,

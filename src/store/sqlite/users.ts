@@ -6,7 +6,7 @@ import { once } from "../../runtime/lazily.ts";
 import { excluded } from "../drizzle/columns-of.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import { userRecords } from "../drizzle/users.ts";
-import { gathered } from "../grouped-reads.ts";
+import { groupedReads } from "../grouped-reads.ts";
 import type { Commit } from "./commit.ts";
 import { atOnce } from "./dialect.ts";
 import { placeholders, users } from "./schema.ts";
@@ -24,7 +24,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit, 
     }
     return rows;
   });
-  const found = gathered(async (usernames) => inSnapshot.deferred(usernames));
+  const found = groupedReads(async (usernames) => inSnapshot.deferred(usernames));
   const put = orm
     .insert(users)
     .values(placeholders(users))

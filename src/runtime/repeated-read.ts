@@ -3,7 +3,7 @@ const gatherMs = 50;
 const againAfterMs = 500;
 
 /** A read that is repeated on request, because the data may have changed. */
-export interface Rereading {
+export interface RepeatedRead {
   /** Requests a read. It begins soon, after the end of one in progress, and is retried after a failure. */
   ask(): void;
   /** Ends repeating. */
@@ -11,7 +11,7 @@ export interface Rereading {
 }
 
 /** Returns a repeated read. One `read` runs at a time, and the last one begins after the last request. */
-export function rereading(read: () => Promise<void>): Rereading {
+export function repeatedRead(read: () => Promise<void>): RepeatedRead {
   let isAsked = false;
   let isRunning = false;
   let isStopped = false;

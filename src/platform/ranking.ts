@@ -4,7 +4,7 @@ import type { Livestream } from "../domain/livestreams.ts";
 import { fold } from "../domain/validation/fields.ts";
 
 /*
- * The live order of categories, its snapshots, and the orders of the last minutes, with which walks through pages go on.
+ * The live order of categories, its snapshots, and the orders of the last minutes, so that walks through pages go on.
  */
 
 /** A position in an order: the last category that a client has seen. */

@@ -168,7 +168,7 @@ FROM those t ORDER BY t.seq`;
 export function deliveryStream(
   queries: Queries,
 ): Pick<DeliveryStore, "last" | "lastBefore" | "publishedUpTo" | "lastRemoved" | "streamed"> {
-  const { last, between } = deliveryPositions(queries);
+  const { last, settled, between } = deliveryPositions(queries);
   return {
     last,
     async lastBefore(time) {
@@ -196,8 +196,9 @@ export function deliveryStream(
       return row?.up_to ?? 0;
     },
     async streamed(applicationId, after, userId) {
-      // Read before the rows. Above this number, rows may still be committed out of order.
-      const end = await last();
+      // Read before the rows. Above this number, rows may still be committed out of order. Those that are there already
+      // are announced only once, so that a part without them is not the end.
+      const { last: end, isSettled } = await settled();
       const rows = await queries.run<LookedRow>(ahead, [applicationId, after, end, userId]);
       const given = rows.slice(0, mostStreamed.deliveries).filter(({ fits }) => fits);
       const isAll = given.length === rows.length;
@@ -206,7 +207,7 @@ export function deliveryStream(
         deliveries: shown.flatMap((row) => (row.body === null ? [] : streamedDelivery(row, row.body))),
         lost: shown.filter(({ body }) => body === null).length,
         upTo: Math.max(after, isAll ? end : (given.at(-1)?.seq ?? after)),
-        isAll,
+        isAll: isAll && isSettled,
       };
     },
   };

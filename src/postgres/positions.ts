@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { minute } from "../domain/time.ts";
+import { minute, second } from "../domain/time.ts";
 import type { Queries } from "./pool.ts";
 
 /** Added to numbers to separate their advisory locks from all others. Numbers are lower. */
@@ -11,9 +11,14 @@ const lockBase = "(1::bigint << 62)";
  */
 export const publishingLock = `pg_advisory_xact_lock_shared(${lockBase} | last_value) FROM delivery_numbers`;
 
+/** Condition: a lock is `publishingLock`. */
+const isPublishing = `locktype = 'advisory' AND objsubid = 1 AND classid::bigint >= 1::bigint << 30
+    AND classid::bigint < 1::bigint << 31`;
+
 /**
- * The number up to which all transactions have ended, because transactions do not commit in the order of their numbers.
- * The sequence is read before the locks, so that writers which take their lock after that need not be seen.
+ * The number up to which all transactions have ended, and the last number given. They differ, because transactions do
+ * not commit in the order of their numbers. The sequence is read before the locks, so that writers which take their
+ * lock after that need not be seen.
  */
 const settled = `
 WITH given AS MATERIALIZED (
@@ -21,21 +26,78 @@ WITH given AS MATERIALIZED (
 )
 SELECT least(last, (
   SELECT min((classid::bigint << 32 | objid::bigint) & ~${lockBase}) FROM pg_locks
-  WHERE given.last IS NOT NULL AND locktype = 'advisory' AND objsubid = 1 AND classid::bigint >= 1::bigint << 30
-    AND classid::bigint < 1::bigint << 31
+  WHERE given.last IS NOT NULL AND ${isPublishing}
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-))::float8 AS last FROM given`;
+))::float8 AS last, last::float8 AS given FROM given`;
+
+const mostSilent = {
+  /** How long a publishing transaction may wait for its client between two statements. */
+  idleMs: 3 * second,
+  /** How long its statement may take. Its timeout does not end one that waits for the client to read its result. */
+  statementMs: 12 * second,
+};
+
+/**
+ * Ends publishing transactions whose client is stopped or gone: it sends no further statement, or does not read the
+ * result. They would hold back the event streams of all applications. What they have written is rolled back. A
+ * transaction that commits, and waits for a standby, does not wait for its client.
+ */
+const endSilent = ({ idleMs, statementMs }: typeof mostSilent) => `
+SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
+WHERE a.datname = current_database() AND a.usename = current_user AND a.wait_event_type = 'Client'
+  AND CASE a.state WHEN 'idle in transaction' THEN a.state_change < clock_timestamp() - interval '${idleMs} ms'
+    WHEN 'active' THEN a.query_start < clock_timestamp() - interval '${statementMs} ms' ELSE false END
+  AND EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND ${isPublishing})`;
+
+/** Ends publishing transactions of clients that are stopped or gone. Returns their number. */
+export async function endSilentPublishers({ run }: Queries, most = mostSilent): Promise<number> {
+  return (await run(endSilent(most))).length;
+}
+
+/** The time between two looks for transactions that have ended. */
+const lookAgainMs = 10;
+/** The longest wait for transactions in progress. */
+const mostWaitMs = second;
 
 /** Ranges of time are widened by this, because the clocks of the processes differ a little. */
 const clocksApartMs = 2 * minute;
 
+/** Positions at the end of the log. */
+interface Ends {
+  /** The highest number up to which no delivery can appear any more; 0 before the first. */
+  readonly last: number;
+  /** The last number given to a delivery or an event. */
+  readonly given: number;
+}
+
 /** Finds positions in the log of deliveries. */
 export function deliveryPositions({ orm }: Pick<Queries, "orm">) {
+  const ends = async (): Promise<Ends> => {
+    const [row] = await orm.execute<{ last: number; given: number }>(sql.raw(settled));
+    return { last: row?.last ?? 0, given: row?.given ?? 0 };
+  };
+  /** The next look, which all who wait share. */
+  let looking: Promise<Ends> | null = null;
+  const lookAgain = async (): Promise<Ends> => {
+    await Bun.sleep(lookAgainMs);
+    looking = null;
+    return ends();
+  };
   return {
-    /** The highest number up to which no delivery can appear any more; 0 before the first. */
-    async last(): Promise<number> {
-      const [row] = await orm.execute<{ last: number }>(sql.raw(settled));
-      return row?.last ?? 0;
+    last: async () => (await ends()).last,
+    /**
+     * Waits until `last` has reached the last number given now, at most for `mostWaitMs`. Returns `last`, and whether
+     * it has.
+     */
+    async settled(): Promise<{ last: number; isSettled: boolean }> {
+      const { given, ...now } = await ends();
+      const until = performance.now() + mostWaitMs;
+      let { last } = now;
+      while (last < given && performance.now() < until) {
+        looking ??= lookAgain();
+        ({ last } = await looking);
+      }
+      return { last, isSettled: last >= given };
     },
     /**
      * Bounds of the numbers published from `after` to before `before`: from `from` to below `to`. Null for no bound.

@@ -4,6 +4,7 @@ import { EndpointOutbox } from "./exchange.ts";
 import { beat, leaseMs, type Members, release, take, withdraw } from "./membership.ts";
 import { type Notifications, notify, topic } from "./notifications.ts";
 import type { Postgres } from "./pool.ts";
+import { endSilentPublishers } from "./positions.ts";
 import { assignment, type OwnedShard, type OwnedShards, shardOf } from "./shards.ts";
 
 const beatMs = second / 2;
@@ -12,6 +13,7 @@ const marginMs = 250;
 /** How long a hand-over waits for attempts in progress. After that the shard is released without their results. */
 const handOverMs = 5 * second;
 const handOverStepMs = 20;
+const endSilentMs = second;
 /** The shortest interval between reads of the store for pending deliveries. They take at most 1/20 of the time. */
 const lookMs = second;
 const lookPart = 20;
@@ -56,6 +58,7 @@ export class Replica implements Ownership {
    * Until then it takes no shards of dead replicas: they may have lost the database as it did, and be about to return.
    */
   #waitsUntil = Number.NEGATIVE_INFINITY;
+  #endsSilentAt = Number.NEGATIVE_INFINITY;
   readonly #outbox: EndpointOutbox;
 
   constructor(
@@ -160,6 +163,7 @@ export class Replica implements Ownership {
       new Set(members.shards.filter((one) => this.#isLost(one)).map(({ shard }) => shard)),
     );
     deliverer.resumed();
+    this.#endSilent();
     this.#meet(members.alive);
     if (this.#isLeaving) return;
     const isMeant = ({ shard }: OwnedShard) => this.#meantFor[shard] === this.owned.replica;
@@ -172,6 +176,14 @@ export class Replica implements Ownership {
     const taken = await take(this.db, this.owned.replica, wanted);
     this.owned.has(taken);
     this.#gaining = this.#gain(deliverer, new Set(shardsOf(taken)));
+  }
+
+  /** Ends publishing transactions of stopped replicas, at most once a second. */
+  #endSilent(): void {
+    const now = performance.now();
+    if (now < this.#endsSilentAt) return;
+    this.#endsSilentAt = now + endSilentMs;
+    endSilentPublishers(this.db).catch(() => {}); // the next one tries again
   }
 
   #renewed(sentAt: number, sentAtTime: number): void {

@@ -34,7 +34,7 @@ export class StreamClient {
 
   /** @param types the events to listen to, beside `gap` */
   constructor(
-    server: TestServer,
+    server: Pick<TestServer, "publicUrl">,
     token: string,
     types: readonly string[],
     lastId?: string,

@@ -9,6 +9,8 @@ CREATE TABLE "applications" (
 	"webhook_headers" json DEFAULT '[]'::json NOT NULL,
 	"webhook_secret" text NOT NULL,
 	"retired_webhook_secrets" json DEFAULT '[]'::json NOT NULL,
+	"filters" json DEFAULT '{}'::json NOT NULL,
+	"filters_generation" bigint DEFAULT 0 NOT NULL,
 	"retired_client_secrets" json DEFAULT '[]'::json NOT NULL,
 	"client_secret_prefix" text NOT NULL,
 	"client_secret_created_at" bigint NOT NULL,

@@ -8,6 +8,8 @@ CREATE TABLE `applications` (
 	`webhook_headers` text DEFAULT '[]' NOT NULL,
 	`webhook_secret` text NOT NULL,
 	`retired_webhook_secrets` text DEFAULT '[]' NOT NULL,
+	`filters` text DEFAULT '{}' NOT NULL,
+	`filters_generation` integer DEFAULT 0 NOT NULL,
 	`retired_client_secrets` text DEFAULT '[]' NOT NULL,
 	`client_secret_prefix` text NOT NULL,
 	`client_secret_created_at` integer NOT NULL,

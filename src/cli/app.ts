@@ -2,13 +2,14 @@ import type { AnswerOf, Client } from "../client/create-client.ts";
 import { deliveryModes } from "../domain/applications.ts";
 import { command, type Given, readSeconds, repeatable, switches, valued } from "./arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
+import { filterHelp, filtersText, readFilters } from "./filters.ts";
 import type { Output } from "./output/output.ts";
 import { counted, note, recordLines, table } from "./output/print.ts";
 import { readWebhookHeaders, webhookHeaderHelp, webhookHeadersText } from "./webhook-headers.ts";
 
 const help = `Usage: onair app show
-       onair app change [--webhook-url URL] [--webhook-header HEADER …] [--delivery MODE]
-                        [--redirect-uri URI …]
+       onair app change [--webhook-url URL] [--webhook-header HEADER …] [--filter TYPE=CONDITION …]
+                        [--delivery MODE] [--redirect-uri URI …]
        onair app rotate-webhook-secret [--overlap DURATION]
        onair app enable-endpoint
 
@@ -23,6 +24,7 @@ refused.
   --webhook-url URL      the URL that its events are sent to; "" for none. Another origin needs
                          --webhook-header, if there are any: it gets only those
 ${webhookHeaderHelp(25)}
+${filterHelp(25)}
   --delivery MODE        how it gets its events: webhook, stream, or both
   --redirect-uri URI     where its users may be redirected after sign-in; may be repeated
   --overlap DURATION     how long the old secret stays valid, like 90s, 30m, 1h or 2d (default: 1d)
@@ -36,7 +38,7 @@ const options = {
   ...publicOptions,
   ...switches("json"),
   ...valued("webhook-url", "delivery", "overlap"),
-  ...repeatable("redirect-uri", "webhook-header"),
+  ...repeatable("redirect-uri", "webhook-header", "filter"),
 };
 type Values = Given<typeof options>;
 
@@ -50,7 +52,7 @@ export const app = command({
   choices: { delivery: deliveryModes },
   actions: {
     show: {},
-    change: { options: ["webhook-url", "webhook-header", "delivery", "redirect-uri"] },
+    change: { options: ["webhook-url", "webhook-header", "filter", "delivery", "redirect-uri"] },
     "rotate-webhook-secret": { options: ["overlap"] },
     "enable-endpoint": {},
   },
@@ -72,9 +74,11 @@ export const app = command({
 function changesOf(values: Values, mistakes: string[]): Record<string, unknown> {
   const { delivery, "webhook-url": url, "redirect-uri": uris } = values;
   const headers = readWebhookHeaders(values["webhook-header"], mistakes);
+  const filters = readFilters(values.filter, mistakes);
   return {
     ...(url !== undefined && { webhook_url: url || null }),
     ...(headers !== undefined && { webhook_headers: headers }),
+    ...(filters !== undefined && { filters }),
     ...(delivery !== undefined && { delivery }),
     ...(uris !== undefined && { redirect_uris: uris.filter((uri) => uri !== "") }),
   };
@@ -103,6 +107,7 @@ async function show(application: OwnApplication, out: Output): Promise<void> {
   const record = {
     ...rest,
     webhook_headers: webhookHeadersText(application.webhook_headers),
+    filters: filtersText(application.filters),
     rate_limit:
       remaining === null
         ? "unlimited"

@@ -7,6 +7,7 @@ import { scopes } from "../domain/tokens.ts";
 import { command, type Given, readNumber, readSeconds, repeatable, switches, valued } from "./arguments.ts";
 import { type AdminApi, type Fields, withAdminApi } from "./calls/admin-api.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
+import { filterHelp, filtersText, readFilters } from "./filters.ts";
 import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
 import type { ListPage, Output } from "./output/output.ts";
 import { note } from "./output/print.ts";
@@ -61,12 +62,15 @@ function endpointCell({ webhook_url, delivery, endpoint }: Listed): string {
   return disabled_reason === null ? status : `${status} (${disabled_reason})`;
 }
 
-/** Returns an answer for display, with the endpoint's state and the headers in one line each. */
+/** Returns an answer for display, with the endpoint's state, the headers and the filters in one line each. */
 export function forPeople(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { last_failure, endpoint, ...others } = answer;
-  const { webhook_headers: headers } = others;
-  const shown = headers && webhookHeadersText(headers as ApplicationAnswer["webhook_headers"]);
-  const rest = { ...others, ...(shown !== undefined && { webhook_headers: shown }) };
+  const { webhook_headers: headers, filters } = others as Partial<ApplicationAnswer>;
+  const rest = {
+    ...others,
+    ...(headers && { webhook_headers: webhookHeadersText(headers) }),
+    ...(filters && { filters: filtersText(filters) }),
+  };
   if (endpoint !== undefined) return { ...rest, endpoint: sentenceOf(endpoint as EndpointAnswer) };
   if (last_failure === undefined) return rest;
   return { ...rest, last_failure: (last_failure as EndpointAnswer["last_failure"])?.error ?? null };
@@ -105,6 +109,7 @@ Options of create and change:
   --webhook-url URL             the URL that its events are sent to; "" for none. Another origin
                                 needs --webhook-header, if there are any: it gets only those
 ${webhookHeaderHelp(32)}
+${filterHelp(32)}
   --scope SCOPE                 a scope that its tokens may have; may be repeated (default: all)
   --redirect-uri URI            where its users may be redirected after sign-in; may be repeated
   --public                      for create: it runs on users' devices and has no client secret
@@ -113,8 +118,8 @@ ${webhookHeaderHelp(32)}
   --webhook-concurrency N       maximum number of concurrent deliveries; "default" for the
                                 server's
   --lock FIELD                  a field that its developer may not change: webhook_url,
-                                webhook_headers, delivery, redirect_uris; may be repeated; ""
-                                for none
+                                webhook_headers, filters, delivery, redirect_uris; may be
+                                repeated; "" for none
   --owner USER                  the id of the user who owns it; "" for none
   --disable, --enable           for change: refuse its tokens and send it nothing, or undo this;
                                 a disabled endpoint stays so until enable-endpoint
@@ -141,7 +146,7 @@ const fields = {
     "webhook-concurrency",
     "owner",
   ),
-  ...repeatable("scope", "redirect-uri", "lock", "webhook-header"),
+  ...repeatable("scope", "redirect-uri", "lock", "webhook-header", "filter"),
 };
 const fieldNames = Object.keys(fields) as (keyof typeof fields)[];
 const options = {
@@ -207,11 +212,13 @@ function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
   const uris = values["redirect-uri"];
   const url = values["webhook-url"];
   const headers = readWebhookHeaders(values["webhook-header"], mistakes);
+  const filters = readFilters(values.filter, mistakes);
   return {
     ...(name !== undefined && { name }),
     ...(values.delivery !== undefined && { delivery: values.delivery }),
     ...(url !== undefined && { webhook_url: url || null }),
     ...(headers !== undefined && { webhook_headers: headers }),
+    ...(filters !== undefined && { filters }),
     ...(scope && { scopes: scope }),
     ...(uris && { redirect_uris: uris }),
     ...(values.public && { client_type: "public" }),

@@ -1,5 +1,6 @@
 import { type Endpoint, type EndpointStatus, endpointStatus } from "./endpoints.ts";
 import { DomainError } from "./errors.ts";
+import type { FilterChanges, Filters } from "./filters.ts";
 import { day, second } from "./time.ts";
 import type { Scope } from "./tokens.ts";
 import { fold } from "./validation/fields.ts";
@@ -17,7 +18,13 @@ export const deliveryModes = ["webhook", "stream", "both"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];
 
 /** Fields that a developer may change with the application's own token, unless the operator has locked them. */
-export const lockableFields = ["webhook_url", "webhook_headers", "delivery", "redirect_uris"] as const;
+export const lockableFields = [
+  "webhook_url",
+  "webhook_headers",
+  "filters",
+  "delivery",
+  "redirect_uris",
+] as const;
 export type LockableField = (typeof lockableFields)[number];
 
 /** The upper limit of an application's concurrent deliveries. */
@@ -36,6 +43,9 @@ export interface Application {
   readonly webhook_secret: string;
   /** Former secrets that still sign; see `webhookSecrets`. */
   readonly retired_webhook_secrets: readonly RetiredSecret[];
+  readonly filters: Filters;
+  /** Increases with each change of the filters. */
+  readonly filters_generation: number;
   /** Fields that its developer may not change. */
   readonly locked: readonly LockableField[];
   /** The user who owns the application; null until the platform reports one. */
@@ -66,6 +76,8 @@ export interface NewApplication
     | "delivery"
     | "webhook_headers"
     | "retired_webhook_secrets"
+    | "filters"
+    | "filters_generation"
     | "webhook_concurrency"
     | "locked"
     | "owner_user_id"
@@ -78,6 +90,7 @@ export interface NewApplication
   /** `webhook` by default. */
   readonly delivery?: DeliveryMode;
   readonly webhook_headers?: readonly WebhookHeader[];
+  readonly filters?: Filters;
   /** null for a public client. */
   readonly client_secret_hash: Uint8Array | null;
   /** Its first characters; see `secretPrefix`. */
@@ -103,6 +116,8 @@ export type ApplicationChanges = Partial<
 > & {
   /** As `changedWebhookHeaders` applies them. */
   readonly webhook_headers?: WebhookHeaderChanges;
+  /** As `changedFilters` applies them. */
+  readonly filters?: FilterChanges;
 };
 
 /** Throws `locked` with the problems of all given fields that are locked. */
@@ -435,7 +450,7 @@ export interface ApplicationStore {
    * Changes these fields and returns the application. Its pending deliveries are canceled when it no longer receives
    * any, and become `delivered` when it now uses only its event stream. Another URL, or `delivery: "stream"`, begins a
    * new generation of its endpoint, as `endpoints.enable` does. Rejects with `locked` when a developer may not change a
-   * field, and with `invalid_parameter` as `changedWebhookHeaders` does.
+   * field, and with `invalid_parameter` as `changedWebhookHeaders` and `changedFilters` do.
    *
    * @param by the person who changes it; the operator by default
    */

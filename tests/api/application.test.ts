@@ -71,6 +71,7 @@ describe("Get Application", () => {
         scopes: ["users:read", "events:subscribe"],
         webhook_url,
         webhook_headers: {},
+        filters: {},
         delivery: "webhook",
         redirect_uris: [],
         locked: [],

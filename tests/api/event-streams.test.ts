@@ -18,6 +18,8 @@ const application = {
   webhook_url: null,
   webhook_secret: newWebhookSecret(),
   webhook_headers: [],
+  filters: {},
+  filters_generation: 0,
   retired_webhook_secrets: [],
   scopes: ["events:subscribe" as const],
   redirect_uris: [],

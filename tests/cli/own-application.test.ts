@@ -8,7 +8,7 @@ import { event, publish, settled } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { RunningCommand } from "../support/running-command.ts";
-import { testDirectory, testServer } from "../support/server.ts";
+import { adminKey, testDirectory, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /** Commands of an application's developer, with only a profile, against a running server. */
@@ -211,6 +211,41 @@ describe("onair app", () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining("answered 403")]);
     expect(stderr).toContain("--webhook-url");
     await server.admin("PATCH", `/admin/v1/applications/${mine.id}`, { locked: [] });
+  });
+
+  test("change --filter sets and removes filters, from the command line or a file", async () => {
+    const change = (...filters: string[]) =>
+      run(["app", "change", ...filters.flatMap((one) => ["--filter", one])], { env });
+    const filters = async () => (await answered<{ filters: object }>("app show")).filters;
+    const chat = { content: { $startsWith: "!" } };
+    const file = join(testDirectory(), "followed.json");
+    writeFileSync(file, '{"follower": {"is_verified": true}}');
+    const made = await change(`chat.message.sent=${JSON.stringify(chat)}`, `channel.followed@1=@${file}`);
+    expect([made.code, made.stderr]).toEqual([0, ""]);
+    expect(made.stdout).toMatch(
+      /^filters +chat\.message\.sent=\{"content":\{"\$startsWith":"!"\}\}, channel\.followed@1=\{/m,
+    );
+    expect(await filters()).toEqual({
+      "chat.message.sent": chat,
+      "channel.followed@1": { follower: { is_verified: true } },
+    });
+    expect((await change("channel.followed@1=")).code).toBe(0);
+    expect(await filters()).toEqual({ "chat.message.sent": chat });
+    expectFailure(
+      await change('chat.message.sent={"content": {"$startWith": "!"}}'),
+      1,
+      '--filter ["chat.message.sent"].content.$startWith is not an operator',
+    );
+    expectFailure(await change("chat.message.sent"), 2, "--filter must be TYPE=CONDITION");
+    expectFailure(await change("chat.message.sent={"), 2, "--filter chat.message.sent must be JSON");
+    expectFailure(await change("chat.message.sent=3"), 2, "--filter chat.message.sent must be an object");
+    expectFailure(await change("chat.message.sent=@/missing"), 2, "/missing, which does not exist");
+    const operator = { ONAIR_URL: server.adminUrl, ONAIR_ADMIN_KEY: adminKey };
+    const set = ["apps", "change", mine.id, "--filter", 'chat.message.sent={"content": "!hi"}'];
+    expect((await run(set, { env: operator })).stdout).toMatch(/^filters +chat.message.sent=.*!hi/m);
+    expect(await filters()).toEqual({ "chat.message.sent": { content: "!hi" } });
+    expect((await change("")).code).toBe(0);
+    expect(await filters()).toEqual({});
   });
 
   test("rotate-webhook-secret prints the new secret, and both sign during the overlap", async () => {

@@ -9,13 +9,20 @@ import {
   maxWebhookConcurrency,
 } from "../../domain/applications.ts";
 import { type FieldProblem, invalidFields } from "../../domain/errors.ts";
+import { shownFilters } from "../../domain/filters.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import type { Store } from "../../domain/store.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { about, Id, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
 import { maskedWebhookHeaders } from "../../domain/webhook-headers.ts";
 import { IsoTimestamp, named, noOtherFields, picked, TextParameter } from "../http/parameters.ts";
-import { addressProblems, receivingFields, ShownWebhookHeaders } from "../public/application.ts";
+import {
+  receivingFields,
+  receivingProblems,
+  ShownFilters,
+  ShownWebhookHeaders,
+} from "../public/application.ts";
+import type { AdminDeps } from "./listener.ts";
 
 /*
  * Schemas of an application in requests and answers of the admin API.
@@ -87,6 +94,7 @@ const shownFields = {
   delivery: others.delivery,
   webhook_url: others.webhook_url,
   webhook_headers: ShownWebhookHeaders,
+  filters: ShownFilters,
   scopes: Type.Array(Type.String(), { description: "Scopes that its tokens may have." }),
   redirect_uris: Type.Array(Type.String(), { description: "OAuth redirect URIs." }),
   rate_limit: others.rate_limit,
@@ -132,6 +140,7 @@ export const exampleApplication = {
   delivery: "webhook",
   webhook_url: "https://bot.example/webhook",
   webhook_headers: {},
+  filters: {},
   scopes: ["users:read", "events:subscribe"],
   redirect_uris: [],
   rate_limit: null,
@@ -164,7 +173,7 @@ const privateHint = "In development, the setting --allow-private-webhooks allows
 export function checkFields(
   input: Static<typeof ApplicationChangesInput>,
   clientType: ClientType,
-  allowPrivate: boolean,
+  options: Pick<AdminDeps, "allowPrivateWebhooks" | "catalogue">,
 ): ApplicationChanges & { readonly scopes?: readonly Scope[] } {
   const wrong: FieldProblem[] = [];
   const { name, webhook_url, scopes: requested, ...others } = input;
@@ -173,7 +182,7 @@ export function checkFields(
     wrong.push({ in: "body", field: "scopes", message: `may hold ${scopes.join(" and ")}` });
   }
   const isPrivate = !!webhook_url && checkWebhookUrl(webhook_url, { allowPrivate: true }).ok;
-  for (const problem of addressProblems(input, clientType, allowPrivate)) {
+  for (const problem of receivingProblems(input, clientType, options)) {
     const isOfSetting = problem.field === "webhook_url" && isPrivate;
     wrong.push(isOfSetting ? { ...problem, message: `${problem.message} ${privateHint}` } : problem);
   }
@@ -186,12 +195,16 @@ export function checkFields(
   };
 }
 
-type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets" | "endpoint_generation">;
+type Shown = Omit<
+  Application,
+  "webhook_secret" | "retired_webhook_secrets" | "filters_generation" | "endpoint_generation"
+>;
 
 /** Returns an application in the form of the admin API, without its secrets, and with masked values of its headers. */
 export const shown = (application: Shown) =>
   picked(shownFields, {
     ...application,
     webhook_headers: maskedWebhookHeaders(application.webhook_headers),
+    filters: shownFilters(application.filters),
     client_id: application.id,
   });

@@ -10,6 +10,7 @@ import {
 import { endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
+import { changedFilters } from "../../domain/filters.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
@@ -130,7 +131,7 @@ const ApplicationFilterParameters = {
 
 /** Applications of third parties: create, list, get, change and delete. */
 export function applicationRoutes(app: AdminListener, options: AdminDeps): void {
-  const { store, cursors, now, allowPrivateWebhooks } = options;
+  const { store, cursors, now } = options;
   const list = pagedList("applications", cursors);
 
   /** Throws `invalid_parameter` if the owner is not a known user. */
@@ -143,11 +144,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
     "/admin/v1/applications",
     async ({ body, status }) => {
       const { client_type = "confidential", ...fields } = body;
-      const { scopes: requested = scopes, ...checked } = checkFields(
-        fields,
-        client_type,
-        allowPrivateWebhooks,
-      );
+      const { scopes: requested = scopes, ...checked } = checkFields(fields, client_type, options);
       await checkOwner(checked);
       const secret = client_type === "public" ? null : newSecret("onair_cs_");
       const webhook_secret = newWebhookSecret();
@@ -160,6 +157,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         webhook_url: checked.webhook_url ?? null,
         webhook_headers: changedWebhookHeaders({ webhook_url: null, webhook_headers: [] }, checked),
         webhook_secret,
+        filters: changedFilters({}, checked.filters ?? null, now()),
         scopes: requested,
         redirect_uris: checked.redirect_uris ?? [],
         rate_limit: checked.rate_limit ?? null,
@@ -248,7 +246,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
     "/admin/v1/applications/:id",
     async ({ params: { id }, body }) => {
       const { client_type } = existing(await store.applications.find(id));
-      const changes = checkFields(body, client_type, allowPrivateWebhooks);
+      const changes = checkFields(body, client_type, options);
       await checkOwner(changes);
       return shown(existing(await store.applications.update(id, changes, now())));
     },

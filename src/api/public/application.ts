@@ -19,6 +19,7 @@ import {
 import { type Endpoint, newEndpoint } from "../../domain/endpoints.ts";
 import { DomainError, type FieldProblem, invalidFields, ownerGone } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
+import { type FilterChanges, filterLimits, filterProblems, shownFilters } from "../../domain/filters.ts";
 import type { Notice } from "../../domain/notices.ts";
 import { isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, Id, nullable, oneOf } from "../../domain/validation/fields.ts";
@@ -53,6 +54,16 @@ export const ShownWebhookHeaders = Type.Record(Type.String(), Type.String(), {
   description: "Headers of its own that every webhook to it carries, by name. Their values are masked.",
 });
 
+const FilterCondition = Type.Object(
+  {},
+  { additionalProperties: true, description: "A condition on `data` of the event." },
+);
+
+/** Filters as they are shown. */
+export const ShownFilters = Type.Record(Type.String(), FilterCondition, {
+  description: "The filters by event type. Events that do not match the one of their type make no delivery.",
+});
+
 export const receivingFields = {
   delivery: oneOf(deliveryModes, {
     description:
@@ -69,31 +80,39 @@ export const receivingFields = {
       description: `Headers that every webhook carries in addition, such as the key of a gateway in front of the receiver: at most ${count}, names of up to ${nameLength} characters, values of up to ${valueLength} printable ASCII characters. Headers in the object are set, those with null are removed, others keep their values; null in place of the object removes all. Values are never shown. Names that begin with \`webhook-\`, \`onair-\`, \`content-\`, \`accept\`, \`proxy-\`, \`if-\`, \`sec-\` or \`x-forwarded-\` are reserved, and so are those of HTTP itself, of traces, and of substitute methods. Headers belong to the origin of the webhook URL: a change to another origin must set \`webhook_headers\`, too, and only those are sent there.`,
     },
   ),
+  filters: nullable(
+    // Changes may remove all filters and set as many.
+    Type.Record(Type.String(), nullable(FilterCondition), { maxProperties: 2 * filterLimits.count }),
+    {
+      description: `Which events the application gets, by event type: \`chat.message.sent\` for all of its versions, or \`chat.message.sent@1\`. The value is a condition on the event's \`data\`, such as \`{"content": {"$startsWith": "!"}}\`; an event of this type that does not meet it makes no delivery. Filters in the object are set, those with null are removed, others stay; null in place of the object removes all. At most ${filterLimits.count} filters of ${filterLimits.bytes} bytes each.`,
+    },
+  ),
   redirect_uris: Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), {
     maxItems: 20,
     description: "OAuth redirect URIs, at most 20.",
   }),
 };
 
-interface Addresses {
+interface Receiving {
   readonly webhook_url?: string | null;
   readonly webhook_headers?: WebhookHeaderChanges;
+  readonly filters?: FilterChanges;
   readonly redirect_uris?: readonly string[];
 }
 
-/** Returns all problems of the given URLs and headers of an application. */
-export function addressProblems(
-  { webhook_url, webhook_headers = null, redirect_uris = [] }: Addresses,
+/** Returns all problems of the given URLs, headers and filters of an application. */
+export function receivingProblems(
+  { webhook_url, webhook_headers = null, filters = null, redirect_uris = [] }: Receiving,
   clientType: ClientType,
-  allowPrivate: boolean,
+  { allowPrivateWebhooks, catalogue }: Pick<PublicDeps, "allowPrivateWebhooks" | "catalogue">,
 ): FieldProblem[] {
   const wrong: FieldProblem[] = [];
-  const verdict = webhook_url ? checkWebhookUrl(webhook_url, { allowPrivate }) : null;
+  const verdict = webhook_url ? checkWebhookUrl(webhook_url, { allowPrivate: allowPrivateWebhooks }) : null;
   // A client whose variable is unset sends "", which must not cancel pending deliveries.
   if (webhook_url === "")
     wrong.push({ in: "body", field: "webhook_url", message: "must not be empty; use null for no URL" });
   if (verdict?.ok === false) wrong.push({ in: "body", field: "webhook_url", message: verdict.reason });
-  wrong.push(...webhookHeaderProblems(webhook_headers));
+  wrong.push(...webhookHeaderProblems(webhook_headers), ...filterProblems(filters, catalogue));
   for (const [i, uri] of redirect_uris.entries()) {
     const problem = redirectUriProblem(uri, clientType);
     if (problem) wrong.push({ in: "body", field: `redirect_uris[${i}]`, message: problem });
@@ -138,7 +157,7 @@ export function overlapEnd({ now, overlapMs }: Rotation): string | null {
  * Schemas of an application as its own developer sees it.
  */
 
-const { webhook_url, webhook_headers, delivery, redirect_uris } = receivingFields;
+const { webhook_url, webhook_headers, filters, delivery, redirect_uris } = receivingFields;
 
 const { status, failures, last_failure, summary, advice } = endpointFields;
 const EndpointState = named("EndpointState", "The state of the endpoint at the webhook URL.", {
@@ -177,6 +196,7 @@ export const OwnApplicationSchema = named("OwnApplication", "The application of 
   scopes: Type.Array(Type.String(), { description: "Scopes that its tokens may have." }),
   webhook_url,
   webhook_headers: ShownWebhookHeaders,
+  filters: ShownFilters,
   delivery,
   redirect_uris,
   locked: Type.Array(oneOf(lockableFields), { description: "Fields that only the platform can change." }),
@@ -200,12 +220,21 @@ export const OwnApplicationSchema = named("OwnApplication", "The application of 
   updated_at: about(IsoTimestamp, "Time of its last change."),
 });
 
-const OwnChangesInput = Type.Partial(Type.Object({ webhook_url, webhook_headers, delivery, redirect_uris }), {
-  $id: "OwnApplicationChanges",
-  description: "The fields to change. Fields that are absent keep their values; unknown fields are ignored.",
-  ...otherFieldsIgnored,
-  examples: [{ webhook_url: "https://bot.example/webhook" }],
-});
+const OwnChangesInput = Type.Partial(
+  Type.Object({ webhook_url, webhook_headers, filters, delivery, redirect_uris }),
+  {
+    $id: "OwnApplicationChanges",
+    description:
+      "The fields to change. Fields that are absent keep their values; unknown fields are ignored.",
+    ...otherFieldsIgnored,
+    examples: [
+      {
+        webhook_url: "https://bot.example/webhook",
+        filters: { "chat.message.sent": { content: { $startsWith: "!" } } },
+      },
+    ],
+  },
+);
 
 export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
   id: "01KATHZX5M9S3E6R8B2D4F7G1H",
@@ -215,6 +244,7 @@ export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
   scopes: ["users:read", "events:subscribe"],
   webhook_url: "https://bot.example/webhook",
   webhook_headers: { "X-Api-Key": "••••••••" },
+  filters: { "chat.message.sent": { content: { $startsWith: "!" } } },
   delivery: "webhook",
   redirect_uris: [],
   locked: [],
@@ -269,6 +299,7 @@ function shownOwn(
   return picked(OwnApplicationSchema.properties, {
     ...application,
     webhook_headers: maskedWebhookHeaders(application.webhook_headers),
+    filters: shownFilters(application.filters),
     client_id: application.id,
     rate_limit: { limit: rateLimit?.limit ?? 0, remaining: rateLimit?.remaining ?? null },
     subscriptions,
@@ -331,7 +362,7 @@ const NewSecret = dataOf(NewSecretSchema, {
 /** Get Application, Change Application, Rotate Webhook Secret and Enable Endpoint. */
 export function applicationRoutes(
   app: TokenListener,
-  { store, engine, access, now, log, allowPrivateWebhooks, defaultSubscriptionLimit }: PublicDeps,
+  { store, engine, access, catalogue, now, log, allowPrivateWebhooks, defaultSubscriptionLimit }: PublicDeps,
 ): void {
   const shown = async (application: Application) => {
     const { id, subscription_limit, rate_limit } = application;
@@ -383,15 +414,16 @@ export function applicationRoutes(
   app.patch(
     path,
     async ({ body, caller: { application }, requestContext }) => {
-      const { webhook_url, webhook_headers, delivery, redirect_uris } = body;
+      const { webhook_url, webhook_headers, filters, delivery, redirect_uris } = body;
       const { id, client_type, locked } = application;
       takeChange(id);
       requireUnlocked(locked, body);
-      const wrong = addressProblems(body, client_type, allowPrivateWebhooks);
+      const wrong = receivingProblems(body, client_type, { allowPrivateWebhooks, catalogue });
       if (wrong.length > 0) throw invalidFields(wrong);
       const changes = {
         ...(webhook_url !== undefined && { webhook_url }),
         ...(webhook_headers !== undefined && { webhook_headers }),
+        ...(filters !== undefined && { filters }),
         ...(delivery && { delivery }),
         ...(redirect_uris && { redirect_uris }),
       };
@@ -410,7 +442,7 @@ export function applicationRoutes(
         operationId: "changeOwnApplication",
         tags: ["Application"],
         summary: "Change Application",
-        description: `Changes the fields in the body. The change applies to every delivery that starts after the response. A new webhook URL is a new endpoint: it is enabled, and pending deliveries are sent to it. Values of \`webhook_headers\` are shown masked. A field that the platform has locked causes 403 \`locked\`. Requires a token of the application itself with all of its scopes. At most ${changesPerMinute} changes per minute.`,
+        description: `Changes the fields in the body. The change applies to every delivery that starts after the response. A new webhook URL is a new endpoint: it is enabled, and pending deliveries are sent to it. Values of \`webhook_headers\` are shown masked. A wrong filter is refused with its place, such as \`filters["chat.message.sent"].content.$startWith\`. A field that the platform has locked causes 403 \`locked\`. Requires a token of the application itself with all of its scopes. At most ${changesPerMinute} changes per minute.`,
       },
     },
   );

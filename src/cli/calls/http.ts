@@ -185,6 +185,7 @@ const optionNames: Readonly<Record<string, string>> = {
   scopes: "--scope",
   redirect_uris: "--redirect-uri",
   webhook_headers: "--webhook-header",
+  filters: "--filter",
   locked: "--lock",
   owner_user_id: "--owner",
   event: "the event type",
@@ -204,7 +205,7 @@ function optionOf(field: string): string {
     ? optionNames[head]
     : `--${head.toLowerCase().replaceAll("_", "-")}`;
   // The index of a list is left out, because its option is repeated.
-  const hasNames = head === "data" || head === "webhook_headers";
+  const hasNames = head === "data" || head === "webhook_headers" || head === "filters";
   return hasNames && rest !== "" ? `${option} ${rest.replace(/^\./, "")}` : `${option}`;
 }
 

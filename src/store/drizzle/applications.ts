@@ -15,6 +15,7 @@ import {
   usesOnlyStream,
 } from "../../domain/applications.ts";
 import { atAnotherUrl, enabledAgain } from "../../domain/endpoints.ts";
+import { changedFilters } from "../../domain/filters.ts";
 import { isoTime } from "../../domain/time.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
 import { changedWebhookHeaders } from "../../domain/webhook-headers.ts";
@@ -83,14 +84,23 @@ export function applicationStore(db: Dialect): ApplicationStore {
 
   const update: ApplicationStore["update"] = (id, changes, now, by = "operator") =>
     transact(function* (orm) {
-      const { webhook_url, webhook_headers, owner_user_id, locked } = applications;
-      const compared = { webhook_url, webhook_headers, owner_user_id, locked };
+      const { webhook_url, webhook_headers, filters, filters_generation, owner_user_id, locked } =
+        applications;
+      const compared = { webhook_url, webhook_headers, filters, filters_generation, owner_user_id, locked };
       const query = orm.select(compared).from(applications).where(isIt(id));
       const [before] = yield* execute(lock(query, "update"));
       if (before && by === "developer") requireUnlocked(before.locked, changes);
       if (!before) return null;
-      const headers = changedWebhookHeaders(before, changes);
-      const changed = yield* change(orm, id, { ...changes, webhook_headers: headers }, now);
+      const { filters: filterChanges, ...others } = changes;
+      const set = {
+        ...others,
+        webhook_headers: changedWebhookHeaders(before, changes),
+        ...(filterChanges !== undefined && {
+          filters: changedFilters(before.filters, filterChanges, now),
+          filters_generation: before.filters_generation + 1,
+        }),
+      };
+      const changed = yield* change(orm, id, set, now);
       if (!changed) return null;
       if (changed.owner_user_id !== before.owner_user_id) yield* endSessions(orm, id);
       if (!receives(changed)) yield* endPending(db, orm, id, "canceled", now);

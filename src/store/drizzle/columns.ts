@@ -4,6 +4,7 @@ import type { NewAuditEntry } from "../../domain/audit.ts";
 import type { Tag } from "../../domain/categories.ts";
 import type { DeliveryStatus } from "../../domain/deliveries.ts";
 import type { DisabledReason } from "../../domain/endpoints.ts";
+import type { Filters } from "../../domain/filters.ts";
 import type { NoticeSending, NoticeType } from "../../domain/notices.ts";
 import type { KeySource, Role } from "../../domain/operator-keys.ts";
 import type { ReplayState } from "../../domain/replays.ts";
@@ -85,6 +86,9 @@ export const applicationColumns = (
   webhook_headers: json<readonly WebhookHeader[]>().notNull().default([]),
   webhook_secret: text().notNull(),
   retired_webhook_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
+  filters: json<Filters>().notNull().default({}),
+  /** Incremented with each change of the filters. */
+  filters_generation: integer().notNull().default(0),
   retired_client_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
   /** Empty for a public client. */
   client_secret_prefix: text().notNull(),

@@ -125,6 +125,10 @@ export interface Streamed {
 interface FollowOptions {
   /** The id after which the stream starts; by default it starts now. */
   readonly from?: string | undefined;
+  /** Without `from`, the publishing time to start at. */
+  readonly after?: Date | undefined;
+  /** A part of the stream: with `2/8`, the events of every eighth broadcaster. Positions are valid for their shard. */
+  readonly shard?: `${number}/${number}` | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called at each connection. */
   connected?(): void;
@@ -148,9 +152,9 @@ const longestWaitMs = 30_000;
  */
 export async function* followStream(
   source: Source,
-  { from = "", signal = new AbortController().signal, connected, interrupted }: FollowOptions,
+  { from = "", after, shard, signal = new AbortController().signal, connected, interrupted }: FollowOptions,
 ): AsyncGenerator<Streamed, void> {
-  const place: Place = { lastId: from, since: null };
+  const place: Place = { lastId: from, since: after?.getTime() ?? null, shard };
   let retryMs = firstWaitMs;
   for (let failures = 0; !signal.aborted; ) {
     let reason: unknown = new Error("The stream ended");
@@ -179,8 +183,9 @@ export async function* followStream(
 interface Place {
   /** "" before the first event. */
   lastId: string;
-  /** The time of the first connection, by the server's clock: events from then on must not be missed. */
+  /** The time to start at, or that of the first connection, by the server's clock: events from then on must not be missed. */
   since: number | null;
+  readonly shard: string | undefined;
 }
 
 /** Yields the events of a stream that `open` requests. Throws when the connection is dead. */
@@ -214,10 +219,14 @@ async function connect(
   place: Place,
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
-  const { lastId, since } = place;
-  const after = lastId === "" && since !== null ? `?after=${new Date(since).toISOString()}` : "";
+  const { lastId, since, shard } = place;
+  const query = new URLSearchParams(shard === undefined ? {} : { shard });
+  if (lastId === "" && since !== null) query.set("after", new Date(since).toISOString());
   const headers = { accept: "text/event-stream", ...(lastId && { "last-event-id": lastId }) };
-  const response = await source.fetch(`/public/v1/events/stream${after}`, { headers, signal });
+  const response = await source.fetch(`/public/v1/events/stream${query.size > 0 ? `?${query}` : ""}`, {
+    headers,
+    signal,
+  });
   const type = response.headers.get("content-type") ?? "";
   if (!response.ok || !response.body || !type.startsWith("text/event-stream")) throw await errorOf(response);
   place.since ??= Date.parse(response.headers.get("date") ?? "") || null;

@@ -255,6 +255,27 @@ export interface EventStore {
   publishAll(events: readonly NewEvent[], reserveSlot: ReserveSlot): Promise<StoredEvents>;
 }
 
+/** The maximum number of shards of a stream. */
+export const mostStreamShards = 64;
+
+/**
+ * One of `count` shards of a stream, numbered from 1. It has the events of the broadcasters whose id, divided by
+ * `count`, leaves the remainder `number - 1`. The first shard also has the events without a broadcaster.
+ */
+export interface StreamShard {
+  readonly number: number;
+  readonly count: number;
+}
+
+/** The events of a stream. */
+export interface StreamScope {
+  readonly applicationId: string;
+  /** The broadcaster whose events it has; null for those of all. */
+  readonly userId: number | null;
+  /** null for a stream that is not divided. */
+  readonly shard: StreamShard | null;
+}
+
 /** A published event with its new deliveries. */
 export interface StoredEvent extends PublishedEvent {
   /** The deliveries that have a slot in memory, in order. */
@@ -287,8 +308,8 @@ export interface DeliveryStore {
   publishedUpTo(seq: number): Promise<number | null>;
   /** The highest number of a delivery of the application that retention has removed; 0 when there is none. */
   lastRemoved(applicationId: string): Promise<number>;
-  /** The next deliveries for the event stream of an application, in order, starting after the number `after`. */
-  streamed(applicationId: string, after: number, userId: number | null): Promise<StreamedDeliveries>;
+  /** The next deliveries of a stream, in order, starting after the number `after`. */
+  streamed(scope: StreamScope, after: number): Promise<StreamedDeliveries>;
   /** Ends all claims of an earlier process. For a process that is alone, before it delivers. */
   releaseAll(): Promise<void>;
   /** Applications that have deliveries to claim, each with the time at which the earliest is due. */

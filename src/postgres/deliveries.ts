@@ -161,6 +161,7 @@ WITH those AS (
 SELECT t.seq::float8, id, subscription_id, sequence::float8, event_id, type AS name, version::float8, published_at::float8,
   before < ${mostStreamed.bytes} AS fits, CASE WHEN before < ${mostStreamed.bytes} THEN body END AS body,
   status <> 'canceled' AND ($4::bigint IS NULL OR broadcaster_user_id = $4)
+    AND coalesce(broadcaster_user_id, 0) % $5::bigint = $6::bigint
     AND (SELECT count(*) > 0 FROM subscriptions s WHERE s.id = t.subscription_id) AS is_shown
 FROM those t ORDER BY t.seq`;
 
@@ -195,11 +196,19 @@ export function deliveryStream(
       );
       return row?.up_to ?? 0;
     },
-    async streamed(applicationId, after, userId) {
+    async streamed({ applicationId, userId, shard }, after) {
+      const { number, count } = shard ?? { number: 1, count: 1 };
       // Read before the rows. Above this number, rows may still be committed out of order. Those that are there already
       // are announced only once, so that a part without them is not the end.
       const { last: end, isSettled } = await settled();
-      const rows = await queries.run<LookedRow>(ahead, [applicationId, after, end, userId]);
+      const rows = await queries.run<LookedRow>(ahead, [
+        applicationId,
+        after,
+        end,
+        userId,
+        count,
+        number - 1,
+      ]);
       const given = rows.slice(0, mostStreamed.deliveries).filter(({ fits }) => fits);
       const isAll = given.length === rows.length;
       const shown = given.filter(({ is_shown }) => is_shown);

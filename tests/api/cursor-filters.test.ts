@@ -112,6 +112,9 @@ test("a list of a user's token names the user, and so does an id of the event st
   const ofUser = { applicationId: id, userId: 1001, scopes: [], expiresAt: 0 };
   const listed = listCursors(cursors, "deliveries").make([1], { limit: 5 }, ofUser);
   expect(listed).toBe(cursors.make([1], `deliveries [{},["${id}",1001]]`));
-  expect(streamOf({ applicationId: id, userId: null })).toBe(`stream ${id} all`);
-  expect(streamOf({ applicationId: id, userId: 1001 })).toBe(`stream ${id} 1001`);
+  expect(streamOf({ applicationId: id, userId: null, shard: null })).toBe(`stream ${id} all`);
+  expect(streamOf({ applicationId: id, userId: 1001, shard: null })).toBe(`stream ${id} 1001`);
+  expect(streamOf({ applicationId: id, userId: null, shard: { number: 2, count: 8 } })).toBe(
+    `stream ${id} all 2/8`,
+  );
 });

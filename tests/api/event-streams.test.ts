@@ -81,6 +81,7 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
   const open = (i = 0, lastId: string | null = null) =>
     streams.open({
       caller: { grant, application, tokenHash: null },
+      shard: null,
       lastId: lastId === null ? null : { in: "header", field: "Last-Event-ID", text: lastId },
       after: null,
       token: "token",

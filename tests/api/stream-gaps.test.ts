@@ -30,7 +30,7 @@ describe("deliveries removed for --max-data-size are a gap of the stream", () =>
   let store: Store;
   let reader: StreamReader;
   let applicationId: string;
-  const owner = () => ({ applicationId, userId: null });
+  const scope = () => ({ applicationId, userId: null, shard: null });
   beforeEach(async () => {
     ({ store } = emptyStore());
     clock.ms = start;
@@ -54,15 +54,15 @@ describe("deliveries removed for --max-data-size are a gap of the stream", () =>
     const application = await store.applications.find(applicationId);
     if (!application) throw new Error("it is gone");
     reader.forget();
-    const bytes = reader.signed(await reader.read(owner(), position), application);
+    const bytes = reader.signed(await reader.read(scope(), position), application);
     const text = frames + new TextDecoder().decode(bytes ?? new Uint8Array());
     return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => {
       const { headers, from, to } = JSON.parse(data);
       return headers ? headers["onair-event-id"] : `${from} to ${to}`;
     });
   }
-  const begin = (more: Partial<StreamStart>) => reader.start(owner(), { lastId: null, after: null, ...more });
-  const idOfFirst = () => inHeader(idOf(cursors, { seq: 1, at: start, notice: 0 }, owner()));
+  const begin = (more: Partial<StreamStart>) => reader.start(scope(), { lastId: null, after: null, ...more });
+  const idOfFirst = () => inHeader(idOf(cursors, { seq: 1, at: start, notice: 0 }, scope()));
 
   test.each<[string, () => Promise<{ position: StreamPosition; frames: string }>]>([
     ["was connected and had read nothing", () => begin({})],
@@ -105,19 +105,19 @@ test("a reader that continues after a notice gets no gap, although another repli
   const keys = { cursors, signingKey: () => signingKey };
   const options = { log: createLog("off"), now: clock.now, keptMs: 7 * day, isTrimmed: false };
   const reader = new StreamReader({ store, ...keys, ...options });
-  const owner = { applicationId, userId: null };
-  const { position } = await reader.start(owner, { lastId: null, after: null });
+  const scope = { applicationId, userId: null, shard: null };
+  const { position } = await reader.start(scope, { lastId: null, after: null });
   await store.events.publish(newEvent("ahead", { published_at: clock.ms + second }), () => false);
   const application = await store.applications.find(applicationId);
   if (!application) throw new Error("it is gone");
   const failing = newEndpoint(applicationId);
   await store.notices.put(noticesOf(true).ofEndpoint("endpoint.failing", failing, application, clock.ms));
   const frames = new TextDecoder().decode(
-    reader.signed(await reader.read(owner, position), application) ?? undefined,
+    reader.signed(await reader.read(scope, position), application) ?? undefined,
   );
   const [, lastId = ""] = /^id: (.*)\nevent: endpoint.failing$/m.exec(frames) ?? [];
-  const again = await reader.start(owner, { lastId: inHeader(lastId), after: null });
+  const again = await reader.start(scope, { lastId: inHeader(lastId), after: null });
   expect(again.frames).not.toContain("gap");
   reader.forget();
-  expect((await reader.read(owner, again.position)).deliveries).toEqual([]);
+  expect((await reader.read(scope, again.position)).deliveries).toEqual([]);
 });

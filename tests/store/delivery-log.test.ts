@@ -5,6 +5,7 @@ import {
   type DeliveryFilter,
   type DueDelivery,
   everything,
+  type StreamScope,
 } from "../../src/domain/deliveries.ts";
 import { isoTime, second } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
@@ -201,11 +202,16 @@ describe("the log of deliveries", () => {
     });
   });
 
-  test("a stream gives all of an application, or of one broadcaster, in order, from any number on", async () => {
-    const read = async (application: string, after: number, user: number | null) => {
+  test("a stream gives all of an application, of one broadcaster, or of one shard, in order, from any number on", async () => {
+    const read = async (
+      applicationId: string,
+      after: number,
+      { userId = null, shard = null }: Partial<StreamScope> = {},
+    ) => {
+      const scope = { applicationId, userId, shard };
       const found: number[] = [];
       for (let from = after; ; ) {
-        const { deliveries, upTo, isAll } = await store.deliveries.streamed(application, from, user);
+        const { deliveries, upTo, isAll } = await store.deliveries.streamed(scope, from);
         found.push(...deliveries.map(({ seq }) => seq));
         expect(upTo).toBeGreaterThanOrEqual(deliveries.at(-1)?.seq ?? from);
         if (isAll) return found;
@@ -213,15 +219,31 @@ describe("the log of deliveries", () => {
       }
     };
     const seqsOf = (isExpected: (d: Expected) => boolean) => log.filter(isExpected).map(({ seq }) => seq);
-    expect(await read(large, 0, null)).toEqual(seqsOf((d) => d.application_id === large));
-    expect(await read(rare, 0, null)).toEqual(seqsOf((d) => d.application_id === rare));
+    expect(await read(large, 0)).toEqual(seqsOf((d) => d.application_id === large));
+    expect(await read(rare, 0)).toEqual(seqsOf((d) => d.application_id === rare));
     const from = log[5_000]?.seq ?? 0;
-    expect(await read(half, from, 2)).toEqual(
+    expect(await read(half, from, { userId: 2 })).toEqual(
       seqsOf((d) => d.application_id === half && d.seq > from && d.broadcaster_user_id === 2),
     );
+    for (const [number, count] of [
+      [1, 1],
+      [1, 2],
+      [2, 2],
+      [1, 3],
+      [3, 3],
+      [64, 64],
+    ] as const) {
+      expect(await read(large, 0, { shard: { number, count } })).toEqual(
+        seqsOf((d) => d.application_id === large && (d.broadcaster_user_id ?? 0) % count === number - 1),
+      );
+    }
+    expect(await read(half, 0, { userId: 2, shard: { number: 1, count: 2 } })).toEqual(
+      await read(half, 0, { userId: 2 }),
+    );
+    expect(await read(half, 0, { userId: 2, shard: { number: 2, count: 2 } })).toEqual([]);
     const last = await store.deliveries.last();
     expect(last).toBe(log.at(-1)?.seq ?? 0);
-    expect(await read(large, last, null)).toEqual([]);
+    expect(await read(large, last)).toEqual([]);
   });
 
   test("the number of the last delivery before a time", async () => {

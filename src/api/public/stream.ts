@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { mostStreamShards, type StreamShard } from "../../domain/deliveries.ts";
 import { channelFollowed } from "../../domain/events/built-in.ts";
 import { tokenOf } from "../http/access.ts";
 import { eventStream } from "../http/answers.ts";
@@ -25,6 +26,13 @@ const StreamHeaders = Type.Object(
   { additionalProperties: true },
 );
 
+const shardForm = `must be K/N with K from 1 to N and N at most ${mostStreamShards}, for example 2/8`;
+
+function shardOf(text: string): StreamShard {
+  const [number = 0, count = 0] = text.split("/").map(Number);
+  return { number, count };
+}
+
 const StreamQuery = Type.Object({
   lastEventId: Type.Optional(
     TextParameter({
@@ -32,6 +40,18 @@ const StreamQuery = Type.Object({
       allowEmptyValue: true,
       description:
         "The same as the header `Last-Event-ID`, which takes precedence, for clients that cannot send it.",
+    }),
+  ),
+  shard: Type.Optional(
+    TextParameter({
+      pattern: "^[1-9][0-9]?/[1-9][0-9]?$",
+      errorMessage: shardForm,
+      refine(text) {
+        const { number, count } = shardOf(text);
+        return number <= count && count <= mostStreamShards ? null : shardForm;
+      },
+      description: `Divides the stream, so that several processes share the work: \`2/8\` is the second of eight shards, each with the events of an eighth of the broadcasters. \`K/N\` has the broadcasters whose id, divided by N, leaves the remainder K - 1; the first shard also has events without a broadcaster and notices. All N shards together are the whole stream. At most ${mostStreamShards} shards. An \`id\` is valid for its shard; to change the number of shards, continue with \`after\`.`,
+      examples: ["2/8"],
     }),
   ),
   after: Type.Optional(
@@ -70,11 +90,18 @@ function lastIdOf(header: string | undefined, query: string | undefined): LastId
 export function streamRoute(app: TokenListener, { streams }: PublicDeps): void {
   app.get(
     "/public/v1/events/stream",
-    ({ query: { lastEventId, after }, headers, bearer, caller, requestContext, request }) => {
+    ({ query: { lastEventId, shard, after }, headers, bearer, caller, requestContext, request }) => {
       const lastId = lastIdOf(headers["Last-Event-ID"], lastEventId);
       const token = tokenOf(bearer, request.headers.get("authorization") ?? undefined) ?? "";
       return replyStream(requestContext, (cut) =>
-        streams.open({ caller, lastId, after: timeGiven(after), token, cut }),
+        streams.open({
+          caller,
+          lastId,
+          shard: shard === undefined ? null : shardOf(shard),
+          after: timeGiven(after),
+          token,
+          cut,
+        }),
       );
     },
     {

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { signedNoticeHeaders } from "../../delivery/notices.ts";
 import { signedHeaders } from "../../delivery/signature.ts";
 import { type Application, webhookSecrets } from "../../domain/applications.ts";
-import type { StreamedDelivery } from "../../domain/deliveries.ts";
+import type { StreamedDelivery, StreamScope, StreamShard } from "../../domain/deliveries.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Notice } from "../../domain/notices.ts";
 import type { Store } from "../../domain/store.ts";
@@ -54,26 +54,32 @@ export interface LastId {
   readonly text: string;
 }
 
-/** Returns the name of an owner's stream. */
-export function streamOf({ applicationId, userId }: StreamOwner): string {
-  return `stream ${applicationId} ${userId ?? "all"}`;
+/** Returns the name of a stream. Its ids are bound to it. */
+export function streamOf({ applicationId, userId, shard }: StreamScope): string {
+  return `stream ${applicationId} ${userId ?? "all"}${shard ? ` ${shard.number}/${shard.count}` : ""}`;
 }
 
-/** Returns the `id` of a position in an owner's stream. */
-export function idOf(cursors: Cursors, { seq, at, notice }: StreamPosition, owner: StreamOwner): string {
-  return cursors.make([seq, at, notice], streamOf(owner));
+/** Notices are for the application itself, not for its users. Of a divided stream, the first shard has them. */
+function hasNotices({ userId, shard }: StreamScope): boolean {
+  return userId === null && (shard === null || shard.number === 1);
+}
+
+/** Returns the `id` of a position in a stream. */
+export function idOf(cursors: Cursors, { seq, at, notice }: StreamPosition, scope: StreamScope): string {
+  return cursors.make([seq, at, notice], streamOf(scope));
 }
 
 /** Returns the position of `lastId`. Throws `invalid_cursor` if it is not an id of this stream. */
-function positionOfId(cursors: Cursors, lastId: LastId, owner: StreamOwner): KnownPosition {
+function positionOfId(cursors: Cursors, lastId: LastId, scope: StreamScope): KnownPosition {
   const found = cursors.read(lastId.text);
-  if (!found?.isFor(streamOf(owner))) throw unknownId(lastId);
+  if (!found?.isFor(streamOf(scope))) throw unknownId(lastId);
   const [seq, at, notice = null] = found.position as [number, number, number?];
   return { seq, at, notice };
 }
 
 function unknownId({ in: place, field }: LastId): DomainError {
-  const message = "is not an id of this stream; leave it out to begin with new events";
+  const message =
+    "is not an id of this stream; leave it out to begin with new events, or continue with after, as when the number of shards has changed";
   const errors = [{ in: place, field, message }];
   return new DomainError("invalid_cursor", `${field} ${message}`, { errors });
 }
@@ -196,9 +202,9 @@ export interface StreamStart {
   readonly after: number | null;
 }
 
-/** The data read for all streams of an owner at one position. */
+/** The data read for all streams of a scope at one position. */
 interface StreamRead {
-  readonly owner: StreamOwner;
+  readonly scope: StreamScope;
   readonly from: StreamPosition;
   readonly deliveries: readonly StreamedDelivery[];
   /** Notices about the application itself, sent after the deliveries. */
@@ -215,7 +221,7 @@ interface StreamRead {
 const noticesAtOnce = 50;
 const encoder = new TextEncoder();
 
-/** Reads the log for event streams. Streams of one owner at the same position share a read and its signatures. */
+/** Reads the log for event streams. Streams of one scope at the same position share a read and its signatures. */
 export class StreamReader {
   readonly #options: StreamReaderOptions;
   /** Reads of this tick of the event loop, by position. */
@@ -232,21 +238,20 @@ export class StreamReader {
 
   /** Returns the first position of a stream, and its first frames. */
   async start(
-    owner: StreamOwner,
+    scope: StreamScope,
     { lastId, after }: StreamStart,
   ): Promise<{ position: StreamPosition; frames: string }> {
     const { store, cursors, keptMs, now: clock } = this.#options;
     const now = clock();
-    const noticeAt = async (time: number) =>
-      owner.userId === null ? await store.notices.lastBefore(time) : 0;
+    const noticeAt = async (time: number) => (hasNotices(scope) ? await store.notices.lastBefore(time) : 0);
     const last = await store.deliveries.last();
     // A number above the last one was issued before the database was restored from a backup.
-    const known: KnownPosition | null = lastId === null ? null : positionOfId(cursors, lastId, owner);
+    const known: KnownPosition | null = lastId === null ? null : positionOfId(cursors, lastId, scope);
     const keptSince = now - keptMs;
     if (known && known.seq <= last && !(await this.#isRewritten(known))) {
       // An old position is valid if no delivery after it was removed.
       const isKept =
-        known.at >= keptSince || (await store.deliveries.lastRemoved(owner.applicationId)) <= known.seq;
+        known.at >= keptSince || (await store.deliveries.lastRemoved(scope.applicationId)) <= known.seq;
       if (isKept) {
         const notice = known.notice ?? (await noticeAt(known.at));
         return { position: { ...known, notice }, frames: opening };
@@ -258,11 +263,11 @@ export class StreamReader {
     }
     // Unlike a time, a position shows whether deliveries after it were removed.
     const isWhole =
-      !known && (from >= keptSince || (await store.deliveries.lastRemoved(owner.applicationId)) === 0);
+      !known && (from >= keptSince || (await store.deliveries.lastRemoved(scope.applicationId)) === 0);
     const at = isWhole ? from : Math.max(from, keptSince);
     const position = { seq: await store.deliveries.lastBefore(at), at, notice: await noticeAt(at) };
     if (isWhole) return { position, frames: opening };
-    return { position, frames: opening + gapFrame(idOf(cursors, position, owner), from, at) };
+    return { position, frames: opening + gapFrame(idOf(cursors, position, scope), from, at) };
   }
 
   /**
@@ -275,30 +280,27 @@ export class StreamReader {
   }
 
   /** Reads the deliveries and notices after a position. Streams at the same position share one read. */
-  read(owner: StreamOwner, from: StreamPosition): Promise<StreamRead> {
-    const key = `${streamOf(owner)} ${from.seq} ${from.notice}`;
+  read(scope: StreamScope, from: StreamPosition): Promise<StreamRead> {
+    const key = `${streamOf(scope)} ${from.seq} ${from.notice}`;
     let read = this.#reads.get(key);
     if (!read) {
       if (this.#reads.size === 0) setImmediate(() => this.#reads.clear());
-      read = this.#readNow(owner, from);
+      read = this.#readNow(scope, from);
       this.#reads.set(key, read);
     }
     return read;
   }
 
-  async #readNow(owner: StreamOwner, from: StreamPosition): Promise<StreamRead> {
+  async #readNow(scope: StreamScope, from: StreamPosition): Promise<StreamRead> {
     const { store, log, keptMs, isTrimmed, now: clock } = this.#options;
-    const { applicationId, userId } = owner;
+    const { applicationId } = scope;
     const now = clock();
     try {
-      const { deliveries, lost, upTo, isAll } = await store.deliveries.streamed(
-        applicationId,
-        from.seq,
-        userId,
-      );
-      // A notice is for the application itself, not for its users.
+      const { deliveries, lost, upTo, isAll } = await store.deliveries.streamed(scope, from.seq);
       const notices =
-        userId === null && isAll ? await store.notices.behind(applicationId, from.notice, noticesAtOnce) : [];
+        hasNotices(scope) && isAll
+          ? await store.notices.behind(applicationId, from.notice, noticesAtOnce)
+          : [];
       // Another replica's clock may be ahead: the id of a notice must not look as if its number were rewritten.
       const publishedAt = notices.length > 0 ? await store.deliveries.publishedUpTo(upTo) : null;
       const at = isAll ? Math.max(now, publishedAt ?? 0) : (deliveries.at(-1)?.published_at ?? from.at);
@@ -310,7 +312,7 @@ export class StreamReader {
         lost > 0 || isRemoved ? { from, to: Math.max(from.at, deliveries[0]?.published_at ?? now) } : null;
       const position = { seq: upTo, at, notice: notices.at(-1)?.seq ?? from.notice };
       const isEnd = isAll && notices.length < noticesAtOnce;
-      return { owner, from, deliveries, notices, gap, position, isAll: isEnd, signed: new Map() };
+      return { scope, from, deliveries, notices, gap, position, isAll: isEnd, signed: new Map() };
     } catch (error) {
       log.failure("stream_failed", error, { application_id: applicationId });
       throw error;
@@ -319,7 +321,7 @@ export class StreamReader {
 
   /** Returns the signed frames of a read; null if there are none. */
   signed(
-    { owner, from, deliveries, notices, gap, position, signed }: StreamRead,
+    { scope, from, deliveries, notices, gap, position, signed }: StreamRead,
     application: Application,
   ): Uint8Array | null {
     if (deliveries.length === 0 && notices.length === 0 && !gap) return null;
@@ -331,12 +333,12 @@ export class StreamReader {
     const by = { application, signingKey: signingKey(), now };
     const frames = deliveries.map((delivery) => {
       const at = { seq: delivery.seq, at: delivery.published_at, notice: from.notice };
-      return deliveryFrame(idOf(cursors, at, owner), delivery, by);
+      return deliveryFrame(idOf(cursors, at, scope), delivery, by);
     });
     for (const notice of notices) {
-      frames.push(noticeFrame(idOf(cursors, { ...position, notice: notice.seq }, owner), notice, by));
+      frames.push(noticeFrame(idOf(cursors, { ...position, notice: notice.seq }, scope), notice, by));
     }
-    if (gap) frames.unshift(gapFrame(idOf(cursors, gap.from, owner), gap.from.at, gap.to));
+    if (gap) frames.unshift(gapFrame(idOf(cursors, gap.from, scope), gap.from.at, gap.to));
     const bytes = encoder.encode(frames.join(""));
     signed.set(secrets, bytes);
     return bytes;
@@ -355,6 +357,7 @@ interface EventStreamsOptions extends StreamReaderOptions {
 /** The caller and starting point of a new stream. */
 interface StreamRequest extends StreamStart {
   readonly caller: Caller;
+  readonly shard: StreamShard | null;
   /** Verified again before each part is sent. */
   readonly token: string;
   /** Closes the connection soon, even if the client does not read. */
@@ -398,16 +401,16 @@ export class EventStreams {
    * `rate_limited` when the application has too many streams open, `unavailable` while the server stops.
    */
   async open(request: StreamRequest): Promise<ReadableStream<Uint8Array>> {
-    const { caller, token, cut } = request;
+    const { caller, shard, token, cut } = request;
     const { application, grant } = caller;
-    const { position, frames } = await this.#reader.start(grant, request);
+    const { position, frames } = await this.#reader.start({ ...grant, shard }, request);
     if (this.#isClosed) throw new DomainError("unavailable", "The server is stopping", tryAgainLater);
     this.#options.slots.take(grant);
     const streams = this.#open.get(application.id) ?? new Set();
     const stream = new EventStream({
       position,
       opening: encoder.encode(frames),
-      next: (from, isReminded) => this.#next(token, from, isReminded),
+      next: (from, isReminded) => this.#next({ token, shard }, from, isReminded),
       ended: (reason) => {
         this.#ended(stream, grant, reason);
         if (reason === "stalled") cut();
@@ -479,13 +482,13 @@ export class EventStreams {
 
   /** Returns the part after a position; null if the stream must end. */
   async #next(
-    token: string,
+    { token, shard }: Pick<StreamRequest, "token" | "shard">,
     from: StreamPosition,
     isReminded: boolean,
   ): Promise<StreamPart<StreamPosition> | null> {
     const before = await this.#allowed(token);
     if (!before) return null;
-    const read = await this.#reader.read(before.grant, from);
+    const read = await this.#reader.read({ ...before.grant, shard }, from);
     // Checked again: access may have changed during the read.
     const caller = await this.#allowed(token);
     if (!caller) return null;

@@ -308,10 +308,11 @@ export function deliveryStream(
     .limit(1)
     .prepare();
   // The inner query sorts numbers from the index alone, so that bodies are not sorted.
-  const inRegion = db.prepare<LookedRow, [number, string, number, number | null]>(
+  const inRegion = db.prepare<LookedRow, [number, string, number, number | null, number, number]>(
     `SELECT d.seq, d.id, d.subscription_id, d.sequence,
             e.id AS event_id, e.name, e.version, e.body, e.published_at,
             d.status <> 'canceled' AND (?4 IS NULL OR e.broadcaster_user_id = ?4)
+              AND coalesce(e.broadcaster_user_id, 0) % ?5 = ?6
               AND EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isShown
      FROM (SELECT seq FROM deliveries
            WHERE seq >> ${deliveryRegionBits} = ?1 AND application_id = ?2 AND seq > ?3 ORDER BY seq) AS those
@@ -325,7 +326,8 @@ export function deliveryStream(
     lastBefore: async (time) => Math.min(since(time) - 1, last()),
     publishedUpTo: async (seq) => upTo.get({ seq })?.at ?? null,
     lastRemoved: async (id) => lastRemoved.get({ id })?.up_to ?? 0,
-    async streamed(applicationId, after, userId) {
+    async streamed({ applicationId, userId, shard }, after) {
+      const { number, count } = shard ?? { number: 1, count: 1 };
       // Read first: deliveries that are committed after this must not count as read.
       const end = last();
       const found: StreamedDelivery[] = [];
@@ -334,7 +336,7 @@ export function deliveryStream(
       const first = regionOf(after + 1);
       const lastRegion = Math.min(regionOf(end), first + mostRegions - 1);
       for (let region = first; region <= lastRegion; region++) {
-        for (const row of inRegion.iterate(region, applicationId, after, userId)) {
+        for (const row of inRegion.iterate(region, applicationId, after, userId, count, number - 1)) {
           if (found.length >= mostStreamed.deliveries || bytes >= mostStreamed.bytes) {
             return { deliveries: found, lost, upTo: row.seq - 1, isAll: false };
           }

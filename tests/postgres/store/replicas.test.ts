@@ -103,7 +103,10 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     const reading = (async () => {
       for (let after = 0, isLast = false; ; ) {
         isLast = isDone;
-        const { deliveries, upTo, isAll } = await reader.deliveries.streamed("one", after, null);
+        const { deliveries, upTo, isAll } = await reader.deliveries.streamed(
+          { applicationId: "one", userId: null, shard: null },
+          after,
+        );
         seen.push(...deliveries.map(({ seq }) => seq));
         expect(upTo).toBeGreaterThanOrEqual(after);
         after = upTo;

@@ -98,7 +98,8 @@ describe("in the store", () => {
       return Buffer.from(due[0]?.event.body ?? "").toString();
     },
     "an event stream": async () =>
-      (await store.deliveries.streamed(application, 0, null)).deliveries[0]?.event.body,
+      (await store.deliveries.streamed({ applicationId: application, userId: null, shard: null }, 0))
+        .deliveries[0]?.event.body,
   };
 
   /** Changes what is kept of all bodies, as another program does. */
@@ -149,7 +150,10 @@ describe("in the store", () => {
     expect(due.map(({ event }) => Buffer.from(event.body).toString())).toEqual(["", followed]);
     const found = await Promise.all(due.map(({ id }) => store.deliveries.find(everything, id)));
     expect(found.map((one) => one?.body)).toEqual([null, followed]);
-    const { deliveries, lost } = await store.deliveries.streamed(application, 0, null);
+    const { deliveries, lost } = await store.deliveries.streamed(
+      { applicationId: application, userId: null, shard: null },
+      0,
+    );
     expect([deliveries.map(({ event }) => event.body), lost]).toEqual([[followed], 1]);
     expect(faults).toEqual([]);
     await publish("goes on");

@@ -26,6 +26,7 @@ ${publicHelp}
                  whsec_…, which signs the forwarded webhooks (ONAIR_WEBHOOK_SECRET; default: a new
                  secret for this run, which is shown). The application's own secret is not used
   --from ID      start after this id of the stream (default: start now)
+  --shard K/N    only the events of one of N shards, like 2/8: every N-th broadcaster
   --json         print each event as one line of JSON
 
 Stop it with Ctrl-C. Exit code: 0 when stopped, 1 when the server refused, 2 for wrong usage.
@@ -39,15 +40,17 @@ const wrongSecretHint = "It probably verifies with another secret than --secret.
 export const listen = command({
   summary: "receive events over the stream; print and forward them",
   help,
-  options: { ...publicOptions, ...valued("forward", "secret", "from"), ...switches("json") },
+  options: { ...publicOptions, ...valued("forward", "secret", "from", "shard"), ...switches("json") },
   async run({ values, env, out: { json }, mistakes, check }) {
-    const { forward: to, from, secret: given = env["ONAIR_WEBHOOK_SECRET"] } = values;
+    const { forward: to, from, shard, secret: given = env["ONAIR_WEBHOOK_SECRET"] } = values;
     const target = readPublicTarget(values, env, mistakes);
     const forwardUrl = to === undefined ? null : readForward(to, mistakes);
     if (given !== undefined && !isWebhookSecret(given))
       mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
     if (from !== undefined && !/^[\x21-\x7e]{1,200}$/.test(from))
       mistakes.push("--from must be an id of the stream");
+    if (shard !== undefined && !/^[1-9][0-9]?\/[1-9][0-9]?$/.test(shard))
+      mistakes.push("--shard must be K/N, like 2/8");
     check();
     const { url } = target;
     const secret = given ?? newWebhookSecret();
@@ -60,6 +63,7 @@ export const listen = command({
     }
     const follow = {
       from,
+      shard,
       signal,
       connected: () => terminal.line(terminal.style("dim", `Listening to ${url}. Stop with Ctrl-C.`)),
       interrupted(reason: unknown, retryMs: number) {

@@ -127,8 +127,8 @@ interface FollowOptions {
   readonly from?: string | undefined;
   /** Without `from`, the publishing time to start at. */
   readonly after?: Date | undefined;
-  /** A part of the stream: with `2/8`, the events of every eighth broadcaster. Positions are valid for their shard. */
-  readonly shard?: `${number}/${number}` | undefined;
+  /** One of up to 64 parts of the stream: `2/8` has the events of every eighth broadcaster. Positions are valid for their shard. */
+  readonly shard?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called at each connection. */
   connected?(): void;

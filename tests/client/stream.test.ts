@@ -191,3 +191,24 @@ test("the signal ends it while it waits for a token", async () => {
   await until(() => read.isOver);
   expect([read.failure, asked]).toEqual([null, 1]);
 });
+
+test("a shard has the events of its broadcasters, and `after` is a time to start at", async () => {
+  const { app, credentials } = await subscribed();
+  await subscribe(server, app, ["chat.message.sent"], 1002);
+  const start = new Date();
+  await publish(server, event("chat.message.sent"));
+  await publish(server, event("chat.message.sent", { broadcaster_user_id: 1002 }));
+  const stop = new AbortController();
+  const read = (shard?: string) =>
+    reading(
+      stream(createClient({ url: server.publicUrl, ...credentials }), {
+        shard,
+        after: start,
+        signal: stop.signal,
+      }),
+    );
+  const [whole, even, odd] = [read(), read("1/2"), read("2/2")];
+  await until(() => whole.ids.length === 2 && even.ids.length === 1 && odd.ids.length === 1);
+  expect([...odd.ids, ...even.ids]).toEqual(whole.ids);
+  stop.abort();
+});

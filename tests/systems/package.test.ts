@@ -5,7 +5,7 @@ import { afterTests } from "../support/after-tests.ts";
 import { chromium, startChromium } from "../support/chromium.ts";
 import { type Addresses, DevProcess } from "../support/dev-process.ts";
 import { testListener } from "../support/listener.ts";
-import { event, publish, subscribe } from "../support/publishing.ts";
+import { event, example, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testDirectory, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -52,6 +52,8 @@ function start(runtime: string, program: string, env: Record<string, string>) {
         () => output.includes(text),
         () => `${text} is not in:\n${output}`,
       ),
+    output: () => output,
+    stop: () => child.kill("SIGKILL"),
     ended: async () => {
       await Promise.all([reading, child.exited]);
       return { code: child.exitCode, output };
@@ -148,6 +150,50 @@ describe.each(runtimes)("on %s, against a running server", (runtime) => {
     expect(output).toContain("true invalid_parameter query");
     expect(output).toContain("stream channel.followed");
   });
+});
+
+test("the bot of docs/shards.md on four processes prints each command once, and continues after a restart", async () => {
+  const shards = await Bun.file(join(root, "docs/shards.md")).text();
+  const program = /```js\n([\s\S]*?)```/.exec(shards)?.[1] ?? "";
+  const server = await testServer();
+  await server.load("users", users);
+  const app = await server.application({ delivery: "stream" });
+  const broadcasters = users.slice(0, 8);
+  for (const { id } of broadcasters) await subscribe(server, app, ["chat.message.sent"], id);
+  const run = async (shard: string) => {
+    const running = start("bun", program, {
+      ONAIR_URL: server.publicUrl,
+      CLIENT_ID: app.client_id,
+      CLIENT_SECRET: app.client_secret,
+      SHARD: shard,
+    });
+    await running.shows(`shard ${shard} is connected`);
+    return running;
+  };
+  const say = async (content: string) => {
+    for (const { id, username } of broadcasters) {
+      const data = example("chat.message.sent") as { broadcaster: object };
+      const broadcaster = { ...data.broadcaster, user_id: id, username };
+      await publish(
+        server,
+        event("chat.message.sent", { broadcaster_user_id: id, data: { ...data, broadcaster, content } }),
+      );
+    }
+  };
+  const four = await Promise.all(["1/4", "2/4", "3/4", "4/4"].map(run));
+  await say("hello");
+  await say("!raid");
+  for (const { id, username } of broadcasters) await four[id % 4]?.shows(`in ${username}: !raid`);
+  four[0]?.stop();
+  await say("!again");
+  const next = await run("1/4");
+  const isFirst = ({ id }: { id: number }) => id % 4 === 0;
+  for (const { username } of broadcasters.filter(isFirst)) await next.shows(`in ${username}: !again`);
+  for (const { id, username } of broadcasters.filter((one) => !isFirst(one)))
+    await four[id % 4]?.shows(`in ${username}: !again`);
+  const raids = four.map(({ output }) => output().match(/: !raid$/gm)?.length ?? 0);
+  expect(raids.reduce((sum, count) => sum + count)).toBe(broadcasters.length);
+  expect(four.some(({ output }) => output().includes("hello"))).toBe(false);
 });
 
 describe.skipIf(chromium === null)("in a browser", () => {

@@ -127,7 +127,10 @@ interface FollowOptions {
   readonly from?: string | undefined;
   /** Without `from`, the publishing time to start at. */
   readonly after?: Date | undefined;
-  /** One of up to 64 parts of the stream: `2/8` has the events of every eighth broadcaster. Positions are valid for their shard. */
+  /**
+   * One of up to 64 parts of the stream: `2/8` has the events of every eighth broadcaster. Positions are valid for
+   * their shard.
+   */
   readonly shard?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called at each connection. */
@@ -183,7 +186,7 @@ export async function* followStream(
 interface Place {
   /** "" before the first event. */
   lastId: string;
-  /** The time to start at, or that of the first connection, by the server's clock: events from then on must not be missed. */
+  /** The time to start at, or that of the first connection by the server's clock: later events must not be missed. */
   since: number | null;
   readonly shard: string | undefined;
 }

@@ -56,6 +56,13 @@ describe("fold", () => {
     expect(wrong).toEqual(["Ŀ l l·", "ŀ l l·"]);
   });
 
+  test("takes time that is linear in the marks of one letter", () => {
+    const marks = 50_000;
+    const began = performance.now();
+    expect(fold(`a${"\u0301".repeat(marks)}${"\u0323".repeat(marks)}`)).toBe("a");
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+
   test("is that of each code point alone, whatever was folded before", () => {
     const character = fc.oneof(
       fc.constantFrom(...foldedNames.flatMap(([, name, typed]) => [...name, ...typed])),

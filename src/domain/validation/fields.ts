@@ -118,10 +118,14 @@ const unmarked = /^[\x00-\x7f\u4e00-\u9fff\uac00-\ud7a3]*$/;
 export function fold(text: string): string {
   if (unmarked.test(text)) return text.toLowerCase();
   let folded = "";
-  // NFC first: syllables of Hangul may be spelt in parts.
-  for (const character of text.normalize("NFC")) folded += foldedCharacter(character);
+  // NFC composes these parts alone: for the marks of one letter it takes quadratic time.
+  const composed = text.replace(lettersInParts, (parts) => parts.normalize("NFC"));
+  for (const character of composed) folded += foldedCharacter(character);
   return folded || text;
 }
+
+/** Parts of which a letter is composed and that are no marks: of syllables of Hangul, and of vowels of Kirat Rai. */
+const lettersInParts = /[\uac00-\ud7a3]?[\u1100-\u11ff]+|[\u{16d63}\u{16d67}]{2,}/gu;
 
 /** Folded characters, because folding takes long. Emptied when it is full, so that its size is bounded. */
 const known = new Map<string, string>();
@@ -138,7 +142,8 @@ function foldedCharacter(character: string): string {
 }
 
 function foldedAlone(character: string): string {
-  if (character === "\u00b4") return "'"; // an acute accent alone is used as an apostrophe
+  // An acute accent alone, in either encoding, is used as an apostrophe.
+  if (character.normalize("NFC") === "\u00b4") return "'";
   const letters = character.normalize("NFKD").replace(/\p{M}/gu, "");
   // Upper case first, because several lower-case letters have the same upper-case one.
   const lower = letters.toUpperCase().toLowerCase().replaceAll("\u03c2", "\u03c3");

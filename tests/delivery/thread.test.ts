@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../../src/delivery/engine.ts";
 import { startEngineThread } from "../../src/delivery/thread/link.ts";
@@ -119,6 +119,13 @@ test("notifications from before a listener was set are reported as missed, so th
   engine.listen(listener);
   expect(received).toEqual([{ kind: "missed" }]);
   await engine.stop(0);
+});
+
+test("when the data cannot be opened for reading, the start rejects, stops the thread, and releases the directory", async () => {
+  const program = new URL("./fixtures/engine-without-data.ts", import.meta.url).href;
+  expect(await messageOf(start(program))).toBe("unable to open database file");
+  expect(existsSync(join(directory, "stopped"))).toBe(true);
+  await openStore(directory).close();
 });
 
 test("a directory in use is refused", async () => {

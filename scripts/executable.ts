@@ -75,7 +75,7 @@ export async function buildExecutable(
     // Each needs its own name, for the source maps.
     entrypoints: [
       "src/main.ts",
-      "src/delivery/thread/worker.ts",
+      "src/server/engine-thread.ts",
       "src/operations/backups/backup-worker.ts",
       "src/operations/checks/database-worker.ts",
     ],

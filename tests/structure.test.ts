@@ -25,24 +25,20 @@ const rooms = [
   "cli",
 ];
 
+/** Imports of `postgres/` by other rooms: its door, and types of the columns that both databases have. */
+const intoPostgres: readonly string[] = [
+  "server/storage.ts → postgres/door.ts",
+  "store/drizzle/columns.ts → postgres/columns.ts",
+  "store/drizzle/dialect.ts → postgres/tables.ts",
+];
+
 /** Arrows against the order of rooms. The list only shrinks. */
 const knownArrows: readonly string[] = [
   "operations/checks/checks.ts → api/http/server.ts",
-  "postgres/replica-notifications.ts → api/http/access.ts",
-  "postgres/replica-notifications.ts → api/stream/outcome-streams.ts",
-  "postgres/replica-notifications.ts → api/stream/streams.ts",
   "server/settings/read-config.ts → operations/certificates.ts",
   "server/settings/sections.ts → operations/backups/destination.ts",
   "store/drizzle/columns.ts → postgres/columns.ts",
   "store/drizzle/dialect.ts → postgres/tables.ts",
-  "store/open.ts → operations/copy.ts",
-  "store/open.ts → postgres/faults.ts",
-  "store/open.ts → postgres/open.ts",
-  "store/open.ts → postgres/store.ts",
-  "store/open.ts → store/sqlite/directory.ts",
-  "store/open.ts → store/sqlite/faults.ts",
-  "store/open.ts → store/sqlite/storage-check.ts",
-  "store/open.ts → store/sqlite/store.ts",
 ];
 
 function roomOf(file: string): string {
@@ -167,7 +163,7 @@ test("SQL stays in the implementations of the store; all other code uses domain/
   const wrong: string[] = [];
   for (const file of files) {
     const [, implementation] = /^(store\/sqlite|postgres|store\/drizzle)\//.exec(file) ?? [];
-    const builds = /^(store\/open\.ts|delivery|operations|cli|server)/.test(file);
+    const builds = /^(delivery|operations|cli|server)/.test(file);
     // What only tells types is of no implementation.
     const text = textOf(file).replaceAll(/^import type .*$/gm, "");
     if (implementation !== "store/sqlite" && /from "(bun:sqlite|drizzle-orm\/(bun-sqlite|sqlite))/.test(text))
@@ -204,6 +200,14 @@ test("the HTTP client for webhooks is one folder with one door, and its types sh
   }
   expect(wrong).toEqual([]);
   expect([...inside.intersection(outside)]).toEqual([]);
+});
+
+test("postgres/ has one door, which only server/storage.ts imports", () => {
+  const wrong = files
+    .filter((file) => roomOf(file) !== "postgres")
+    .flatMap((file) => imports(file).map((target) => `${file} → ${target}`))
+    .filter((arrow) => arrow.includes("→ postgres/"));
+  expect(wrong.sort()).toEqual([...intoPostgres]);
 });
 
 /** docs/architecture.md has the reason of each. */

@@ -2,7 +2,7 @@ import type { Static } from "@sinclair/typebox";
 import type { Keys } from "../api/admin/keys.ts";
 import { newOperatorKey, roles } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
-import { openStorage } from "../store/open.ts";
+import { storageAt } from "../server/storage.ts";
 import { command, readSeconds, switches, valued } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
 import { readTarget, requireData, type Target, targetHelp, targetOptions } from "./calls/target.ts";
@@ -97,7 +97,7 @@ async function perform(api: AdminApi, { action, id, body, out }: Asked): Promise
 
 async function reset({ location }: Target, out: Output): Promise<void> {
   await requireData(location);
-  const { store } = await openStorage(location);
+  const { store } = await (await storageAt(location)).open();
   try {
     const now = Date.now();
     const name = `reset ${isoTime(now)}`;

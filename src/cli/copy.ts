@@ -1,6 +1,7 @@
 import { type CopyCounts, copiedNouns } from "../domain/copy.ts";
-import { copyData, reopenData } from "../operations/copy.ts";
+import { copyData } from "../operations/copy.ts";
 import { type Environment, readSecret } from "../server/settings/read-config.ts";
+import { storageAt } from "../server/storage.ts";
 import { type DataLocation, readDatabaseUrl, shownDataLocation, shownLocation } from "../store/location.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { requireDatabase } from "./calls/target.ts";
@@ -81,7 +82,7 @@ function readLocation(
 }
 
 async function reopen(from: DataLocation): Promise<void> {
-  const wasMarked = await reopenData(from);
+  const wasMarked = await (await storageAt(from)).reopen();
   const location = shownDataLocation(from);
   await print(wasMarked ? `${location} can be served again.` : `${location} was not marked as moved.`);
 }
@@ -101,7 +102,7 @@ async function copyAll(from: DataLocation, to: DataLocation, out: Output): Promi
   const took = stopwatch();
   let display: { end(): void } | null = null;
   const progress: Progress & { rows: number } = { bytes: 0, totalBytes: null, rows: 0 };
-  const { counts, damagedBodies } = await copyData(from, to, {
+  const { counts, damagedBodies } = await copyData(await storageAt(from), await storageAt(to), {
     counted(counts) {
       display = showProgress(Object.assign(progress, { totalRows: rowsOf(counts) }));
     },

@@ -4,6 +4,7 @@ import { logLevels } from "../runtime/log.ts";
 import { commit, version, versionWithCommit } from "../runtime/version.ts";
 import { checkConfig, type Environment } from "../server/settings/read-config.ts";
 import { settingOptions, settingsHelp } from "../server/settings/setting-names.ts";
+import { databaseAt } from "../server/storage.ts";
 import { locationOf, shownDataLocation } from "../store/location.ts";
 import { databaseCheckProgram } from "../thread-programs.ts";
 import { switches, valued } from "./arguments.ts";
@@ -74,6 +75,7 @@ Exit code: 0 if nothing is wrong (warnings do not count), 1 if something is, 2 f
       reach: reach === true,
       full: full === true,
       program: databaseCheckProgram,
+      databaseAt,
       integrityTimeoutMs: full ? Number.POSITIVE_INFINITY : integrityTimeoutMs,
       now: Date.now,
     })) {

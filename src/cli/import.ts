@@ -10,7 +10,7 @@ import {
 } from "../platform/batches.ts";
 import { type DataKind, dataKinds, platformData } from "../platform/platform-data.ts";
 import { Ranking } from "../platform/ranking.ts";
-import { openStorage } from "../store/open.ts";
+import { storageAt } from "../server/storage.ts";
 import { command, switches } from "./arguments.ts";
 import { withAdminApi } from "./calls/admin-api.ts";
 import { Unreachable, withRefusedLines } from "./calls/http.ts";
@@ -152,7 +152,7 @@ async function importInto(
   { kind, target, snapshot, confirmed }: Import,
   input: AsyncIterable<Uint8Array>,
 ): Promise<BatchReport> {
-  const { store } = await openStorage(target.location);
+  const { store } = await (await storageAt(target.location)).open();
   try {
     const ranking = new Ranking(Date.now);
     ranking.putLive(await store.livestreams.all());

@@ -2,11 +2,11 @@ import { existsSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { backupsOfPostgres } from "../domain/backups.ts";
 import { type Content, syncDirectory, writePrivately } from "../operations/backups/files.ts";
-import { openPostgres, schemaOf } from "../postgres/open.ts";
 import { version } from "../runtime/version.ts";
-import { type DatabaseSettings, readDatabaseUrl, shownDataLocation } from "../store/location.ts";
+import { databaseAt } from "../server/storage.ts";
+import { type DatabaseSettings, shownDataLocation } from "../store/location.ts";
 import { checkDatabase } from "../store/sqlite/backup.ts";
-import { type DirectoryLock, databaseIn, lockDirectory, removeDatabase } from "../store/sqlite/directory.ts";
+import { databaseIn, lockDirectory, removeDatabase } from "../store/sqlite/directory.ts";
 import {
   look,
   type SchemaState,
@@ -14,6 +14,7 @@ import {
   settleDatabase,
   upgradeDatabase,
 } from "../store/sqlite/open.ts";
+import type { DirectoryLock } from "../store/storage.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { locationOfCommand, requireDatabase } from "./calls/target.ts";
 import { checkOutputFile, type Output } from "./output/output.ts";
@@ -122,11 +123,10 @@ async function withProgress(
 
 /** Upgrades a PostgreSQL database, or with `dryRun` reports what that would do. Throws a `StoreError`. */
 async function migratePostgres(database: DatabaseSettings, dryRun: boolean, out: Output): Promise<void> {
-  const settings = readDatabaseUrl(database.direct ?? database.url);
+  const storage = await databaseAt(database);
   const took = stopwatch();
-  const before = await schemaOf(settings);
-  if (!dryRun && before.pending.length > 0)
-    await (await openPostgres(settings, { connections: 1 }, noteMigration)).close();
+  const before = await storage.schema();
+  if (!dryRun && before.pending.length > 0) await storage.migrate(noteMigration);
   const location = shownDataLocation({ database });
   const report = reportOf(before, dryRun);
   await out.answer({ database: location, ...report }, reportText(location, report, took()));

@@ -28,9 +28,7 @@ import { type Collector, noSpans, type SpanCounts } from "../runtime/tracing/col
 import { version } from "../runtime/version.ts";
 import { withEffects } from "../store/effects.ts";
 import type { DataLocation } from "../store/location.ts";
-import { type OpenStorage, openStorage } from "../store/open.ts";
-import type { DirectoryLock } from "../store/sqlite/directory.ts";
-import type { WriterConflict } from "../store/sqlite/staged.ts";
+import type { DataStorage, DirectoryLock, OpenStorage, WriterConflict } from "../store/storage.ts";
 import { createDispatcher, type DispatcherStats } from "./attempt.ts";
 import { type MaintenanceSettings, maintenance, storingStatistics, stuckWatch } from "./maintenance.ts";
 import { createNotifier, noticesOf } from "./notices.ts";
@@ -110,6 +108,8 @@ export interface EngineListener {
 
 interface EngineOptions {
   readonly settings: EngineSettings;
+  /** The data at the location that the settings name. */
+  readonly data: DataStorage;
   readonly log: Log;
   readonly now: () => number;
   /** A clock that is never set, in milliseconds. */
@@ -127,10 +127,10 @@ interface EngineOptions {
 
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
-  const { settings, onFault, lock, log } = options;
+  const { data, onFault, lock, log } = options;
   const applying = (migration: string) => log.info("migrating", { migration });
   const conflicted = (conflict: WriterConflict) => log.error("events_conflicted", { ...conflict });
-  const storage = await openStorage(settings.location, {
+  const storage = await data.open({
     onFault,
     lock,
     applying,

@@ -1,19 +1,14 @@
 import { DomainError } from "../domain/errors.ts";
 import { newHistogram } from "../domain/statistics.ts";
+import type { Store } from "../domain/store.ts";
 import { noSpans } from "../runtime/tracing/collector.ts";
 import { withEffects } from "../store/effects.ts";
-import type { DataLocation } from "../store/location.ts";
-import { openStorage } from "../store/open.ts";
 import type { Engine } from "./engine.ts";
 import { eventSink } from "./publish.ts";
 import { DeliveryCounter } from "./record.ts";
 
-/**
- * Returns an engine for data that no server runs on. It writes, and leaves deliveries to the next server. Throws if the
- * data cannot be opened.
- */
-export async function idleEngine(location: DataLocation): Promise<Engine> {
-  const { store } = await openStorage(location);
+/** Returns an engine for data that no server runs on. It writes, and leaves deliveries to the next server. */
+export function idleEngine(store: Store): Engine {
   const dispatcher = {
     reserve: () => ({ reserveSlot: () => false, end() {} }),
     outcomeUnknown() {},

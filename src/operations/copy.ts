@@ -1,15 +1,7 @@
-import {
-  type CopyCounts,
-  type CopySource,
-  type CopyTarget,
-  copiedNouns,
-  copyingSetting,
-  incompleteMessage,
-  movedMessage,
-  movedSetting,
-} from "../domain/copy.ts";
-import { type Store, StoreError } from "../domain/store.ts";
-import { type DataLocation, namedLocation, readDatabaseUrl, shownDataLocation } from "../store/location.ts";
+import { type CopyCounts, type CopySource, type CopyTarget, copiedNouns } from "../domain/copy.ts";
+import { StoreError } from "../domain/store.ts";
+import { shownDataLocation } from "../store/location.ts";
+import type { DataStorage } from "../store/storage.ts";
 
 /** The result of a copy. */
 interface Copied {
@@ -30,15 +22,11 @@ interface CopyProgress {
  * be used before it is complete. A copy that fails leaves the target empty and the source unmarked. When the last step
  * fails, the source stays marked, because the target may be complete. Throws `StoreError`.
  */
-export async function copyData(
-  from: DataLocation,
-  to: DataLocation,
-  progress: CopyProgress,
-): Promise<Copied> {
+export async function copyData(from: DataStorage, to: DataStorage, progress: CopyProgress): Promise<Copied> {
   let isBegun = false;
   try {
-    return await copyingFrom(from, shownDataLocation(to), (source) =>
-      copyingTo(to, (target) => {
+    return await from.copyFrom(shownDataLocation(to.location), (source) =>
+      to.copyTo((target) => {
         isBegun = true;
         return copyAll(source, target, progress);
       }),
@@ -69,51 +57,4 @@ async function copyAll(source: CopySource, target: CopyTarget, progress: CopyPro
   }
   source.keepMark();
   return { counts, damagedBodies: source.damagedBodies };
-}
-
-async function copyingFrom<T>(
-  location: DataLocation,
-  to: string,
-  work: (source: CopySource) => Promise<T>,
-): Promise<T> {
-  if ("directory" in location) {
-    const { copyingFromDirectory } = await import("../store/sqlite/copy.ts");
-    return copyingFromDirectory(location.directory, to, work);
-  }
-  const { copyingFromDatabase } = await import("../postgres/copy.ts");
-  return copyingFromDatabase(settingsOf(location), to, work);
-}
-
-async function copyingTo<T>(location: DataLocation, work: (target: CopyTarget) => Promise<T>): Promise<T> {
-  if ("directory" in location) {
-    const { copyingToDirectory } = await import("../store/sqlite/copy.ts");
-    return copyingToDirectory(location.directory, work);
-  }
-  const { copyingToDatabase } = await import("../postgres/copy.ts");
-  return copyingToDatabase(settingsOf(location), work);
-}
-
-/** Removes the mark of data that was moved; returns false when there is none. Throws `StoreError`. */
-export async function reopenData(location: DataLocation): Promise<boolean> {
-  if ("directory" in location) {
-    const { reopenDirectory } = await import("../store/sqlite/copy.ts");
-    return reopenDirectory(location.directory);
-  }
-  const { reopenDatabase } = await import("../postgres/copy.ts");
-  return reopenDatabase(settingsOf(location));
-}
-
-const settingsOf = ({ database }: Extract<DataLocation, { database: unknown }>) =>
-  readDatabaseUrl(database.direct ?? database.url);
-
-const namedDataLocation = (location: DataLocation) =>
-  "directory" in location ? location.directory : namedLocation(settingsOf(location));
-
-/** Throws a `StoreError` when the data was moved elsewhere, or a copy to here is incomplete. */
-export async function requireNotMoved(store: Pick<Store, "settings">, location: DataLocation): Promise<void> {
-  const shown = shownDataLocation(location);
-  if ((await store.settings.get(copyingSetting)) !== null)
-    throw new StoreError(incompleteMessage(shown), true);
-  const to = await store.settings.get(movedSetting);
-  if (to !== null) throw new StoreError(movedMessage(shown, namedDataLocation(location), to), true);
 }

@@ -67,7 +67,7 @@ interface LivestreamOptions {
 }
 
 /** Reads data again that other servers may have changed since. */
-interface Follower {
+export interface Follower {
   changed(kind: "categories" | "livestreams", ids: readonly number[]): void;
 }
 

@@ -138,7 +138,7 @@ class LiveChannels {
 }
 
 /** Orders that several servers share, so that a pagination that began at one of them continues at another. */
-interface OrderExchange {
+export interface OrderExchange {
   /** Stores an order. If that fails, paginations with it continue at this server only. */
   share(order: Order): Promise<void>;
   /** Returns the order taken at `takenAt`; null if it is not stored. */

@@ -3,6 +3,7 @@ import { type DatabaseFacts, type KindSizes, kindSizes } from "../domain/storage
 import { heldSetting } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
 import { type ConnectionSettings, hostsOf, shownHost } from "../store/location.ts";
+import type { WritableHost } from "../store/storage.ts";
 import { openPool, type Queries } from "./pool.ts";
 
 const statement = `
@@ -54,13 +55,6 @@ export async function databaseBytes(queries: Queries): Promise<number> {
 
 /** How long a host may take to say whether it accepts writes. */
 const timeoutMs = 2 * second;
-
-/** A host of a database that accepts writes. */
-interface WritableHost {
-  readonly host: string;
-  /** Each promotion of a standby begins a new one, with a higher number. */
-  readonly timeline: number;
-}
 
 /**
  * Returns the hosts of a database that accept writes, those with the newest timeline first. Needs no rights. Hosts

@@ -23,6 +23,7 @@ import type { PublishTraces } from "../runtime/tracing/spans.ts";
 import type { DataLocation } from "../store/location.ts";
 import { backupProgram } from "../thread-programs.ts";
 import { type Memory, openMemory } from "./memory.ts";
+import { storageAt } from "./storage.ts";
 
 /*
  * The admin API of a server, and of a command on data that no server uses.
@@ -94,7 +95,8 @@ export async function openAdminOnData(options: AppOnDataOptions): Promise<AdminO
   const { location, log, allowPrivateWebhooks } = options;
   const stops = new Stops(log);
   try {
-    const engine = await idleEngine(location);
+    const { store } = await (await storageAt(location)).open();
+    const engine = idleEngine(store);
     stops.add("engine", (graceMs) => engine.stop(graceMs));
     const backups = await backupsOf(engine, options);
     stops.add("backups", () => backups.stop());

@@ -34,7 +34,6 @@ import { hourlyKinds, logBytesOf, StorageWatch, samplingSizes, sizesOf } from ".
 import type { PlatformData } from "../platform/platform-data.ts";
 import type { Publisher } from "../platform/publisher.ts";
 import type { Ranking } from "../platform/ranking.ts";
-import { replicaNotificationHandler } from "../postgres/replica-notifications.ts";
 import { trustedProxies } from "../runtime/client-address.ts";
 import { watchEventLoop } from "../runtime/event-loop.ts";
 import { lazily } from "../runtime/lazily.ts";
@@ -43,6 +42,7 @@ import { repeating, Stops, supervise } from "../runtime/services.ts";
 import { exitWith, exitWithout } from "../runtime/threads.ts";
 import { noSpans } from "../runtime/tracing/collector.ts";
 import { locationOf } from "../store/location.ts";
+import type { DataStorage } from "../store/storage.ts";
 import { backupProgram, databaseCheckProgram, engineProgram } from "../thread-programs.ts";
 import type { WelcomeSource } from "../web/session.ts";
 import { type EngineTimes, engineSettings } from "./engine-settings.ts";
@@ -52,6 +52,7 @@ import type { Environment } from "./settings/read-config.ts";
 import { collectorOf } from "./settings/sections.ts";
 import { keptMs } from "./settings/setting-values.ts";
 import { liveSettings, type Reloaded } from "./settings/shown-settings.ts";
+import { databaseAt, storageAt } from "./storage.ts";
 
 /*
  * The start of a server: settings and data, the engine, the data in memory, the two listeners, the services; and its
@@ -123,17 +124,19 @@ async function startStages(options: AppOptions, stops: Stops): Promise<App> {
   const core = await openCore(options, stops);
   const { config, engine, now } = core;
   await prepareData(core);
+  const peers = await peersOf(core);
   const memory = await openMemory({
     engine,
     now,
     callers: core.callers,
-    isReplica: "database" in core.location,
+    peers,
     environmentKey: config.adminKey,
   });
   const services = new Stops(log);
   stops.add("services", (graceMs) => services.stop(graceMs));
   stops.add("listeners", (graceMs) => core.listeners.stopTogether(graceMs));
   core.listeners.add("memory", () => memory.stop());
+  core.listeners.add("peers", () => peers?.stop());
   await loadRanking(memory);
   for (const name of Object.keys(config.timeToLive)) {
     if (!memory.catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
@@ -142,7 +145,12 @@ async function startStages(options: AppOptions, stops: Stops): Promise<App> {
   stops.add("backups", () => backups.stop());
 
   const publicListener = await startPublicListener(core, memory);
-  listenToEngine(core, memory, publicListener.streams);
+  const { streams } = publicListener;
+  engine.listen({
+    streamed: (applicationIds) => streams.wake(applicationIds),
+    outcomes: (batches, changed) => memory.outcomes.take(batches, changed),
+    replicaNotification: peers?.receiver({ ...memory, streams, log }) ?? (() => {}),
+  });
   await engine.started;
   const adminListener = await startAdminListener(core, memory, publicListener, backups);
   const redirectPort = startRedirectListener(core);
@@ -183,12 +191,13 @@ type Core = Awaited<ReturnType<typeof openCore>>;
 async function openCore(options: AppOptions, stops: Stops) {
   const { log, now = Date.now } = options;
   const { live: config, reload, shown } = liveSettings(options.config);
+  const location = locationOf(config);
   const certificates = listenerCertificates(config, now());
   const storage = new StorageWatch(log);
   const tracing = await tracingOf(config, log);
   if (tracing) stops.add("tracing", () => tracing.stop());
   const callers = new Changes();
-  const engine = await startedEngine(options, storage, callers);
+  const engine = await startedEngine(options, await storageAt(location), storage, callers);
   stops.add("engine", (graceMs) => engine.stop(graceMs));
   const eventLoop = watchEventLoop();
   stops.add("event loop", () => eventLoop.stop());
@@ -204,7 +213,7 @@ async function openCore(options: AppOptions, stops: Stops) {
     shown,
     log,
     now,
-    location: locationOf(config),
+    location,
     certificates,
     certificateWatch,
     storage,
@@ -225,18 +234,24 @@ const takenMessage =
   "Another process has taken the data directory, so this server has stopped. Nothing that was acknowledged is lost. The lock of the directory was removed (onair.lock), or does not reach the other host.";
 
 /** Starts the engine in a separate thread, or in this one if a clock is injected. */
-async function startedEngine(options: AppOptions, { note }: StorageWatch, callers: Changes): Promise<Engine> {
+async function startedEngine(
+  options: AppOptions,
+  data: DataStorage,
+  { note }: StorageWatch,
+  callers: Changes,
+): Promise<Engine> {
   const callersChanged = () => callers.note();
   const { config, log, now, monotonic, random = Math.random, times = {} } = options;
   const settings = engineSettings(config, times);
   if (now) {
     const { startEngine } = await import("../delivery/engine.ts");
     const clocks = { now, monotonic: monotonic ?? now };
-    return startEngine({ settings, log, ...clocks, random, onFault: note, callersChanged });
+    return startEngine({ settings, data, log, ...clocks, random, onFault: note, callersChanged });
   }
   return startEngineThread({
     program: engineProgram,
     settings,
+    data,
     logLevel: config.logLevel,
     log,
     onFault(fault) {
@@ -263,6 +278,13 @@ async function prepareData({ options, config, engine }: Core): Promise<void> {
     await options.prepare(engine.store);
   }
   await requirePortalLogin(config, engine.store);
+}
+
+/** Returns the link to the other servers on the same data; null for a data directory, which one server uses. */
+async function peersOf({ location, engine, now }: Core) {
+  if ("directory" in location) return null;
+  const { store, broadcast } = engine;
+  return (await databaseAt(location.database)).peers({ store, broadcast, now });
 }
 
 /** Throws if owners cannot sign in with the application that `--portal-login` names. */
@@ -294,15 +316,6 @@ async function openBackupKeeper(core: Core, { outcomes }: Memory): Promise<Backu
     announce: (type, data) => void engine.notify(type, data),
     isHeld: async () => Boolean(await engine.store.settings.get(heldSetting)),
     changed: () => outcomes.changed("backups"),
-  });
-}
-
-/** Passes on what the engine reports: deliveries to streams, outcomes to consoles, changes by other replicas. */
-function listenToEngine({ engine, log }: Core, memory: Memory, streams: EventStreams): void {
-  engine.listen({
-    streamed: (applicationIds) => streams.wake(applicationIds),
-    outcomes: (batches, changed) => memory.outcomes.take(batches, changed),
-    replicaNotification: replicaNotificationHandler({ ...memory, streams, log }),
   });
 }
 
@@ -533,7 +546,7 @@ function findingsOf({ config, now, options }: Core): AdminDeps["findings"] {
   let running: Promise<AdminDeps["findings"]> | null = null;
   return async () => {
     running ??= import("../operations/checks/checks.ts").then(({ runningFindings }) =>
-      runningFindings({ config, env, secretFiles, program: databaseCheckProgram, now }),
+      runningFindings({ config, env, secretFiles, program: databaseCheckProgram, databaseAt, now }),
     );
     return (await running)();
   };

@@ -25,6 +25,15 @@ export function shownDataLocation(location: DataLocation): string {
   return "directory" in location ? location.directory : shownLocation(readDatabaseUrl(location.database.url));
 }
 
+/** Names a location without a password, so that a command can use the name. */
+export function namedDataLocation(location: DataLocation): string {
+  return "directory" in location ? location.directory : namedLocation(directly(location.database));
+}
+
+/** The address of a database without a connection pooler. */
+export const directly = ({ url, direct }: DatabaseSettings): ConnectionSettings =>
+  readDatabaseUrl(direct ?? url);
+
 /** Modes of encrypting and verifying the connection, with the names of libpq. */
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 

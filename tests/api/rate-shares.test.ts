@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { rateLimiter } from "../../src/api/http/access.ts";
 import type { Share } from "../../src/domain/replicas.ts";
-import { RateShares } from "../../src/postgres/rate-shares.ts";
+import { RateShares } from "../../src/postgres/peers.ts";
 import { until } from "../support/until.ts";
 
 /** A replica's limiter, what it tells, and the limiter of another replica that hears it. */

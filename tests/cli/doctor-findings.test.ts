@@ -7,6 +7,7 @@ import { integrityFindings } from "../../src/operations/checks/database.ts";
 import { spaceFinding } from "../../src/operations/checks/directory.ts";
 import { sizesOf } from "../../src/operations/storage.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
+import { databaseAt } from "../../src/server/storage.ts";
 import { databaseCheckProgram } from "../../src/thread-programs.ts";
 import { breakIndex } from "../support/backups.ts";
 import { alterDatabase, endedServer, freePorts, ofCheck } from "../support/doctor.ts";
@@ -183,7 +184,14 @@ test("a server caches findings for a while, but not the failure of a check", asy
     },
   );
   const config = readConfig(["--data", ended], {});
-  const find = runningFindings({ config, env, secretFiles: [], program: databaseCheckProgram, now: () => 1 });
+  const find = runningFindings({
+    config,
+    env,
+    secretFiles: [],
+    program: databaseCheckProgram,
+    databaseAt,
+    now: () => 1,
+  });
   for (let n = 1; n <= 2; n++) {
     expect(await find().catch((error) => error.message)).toBe("broken");
     expect(looks).toBe(n);

@@ -7,10 +7,11 @@ import type { ReplicaNotification } from "../../src/domain/replicas.ts";
 import { signingKeySetting } from "../../src/domain/store.ts";
 import { day } from "../../src/domain/time.ts";
 import { createLog } from "../../src/runtime/log.ts";
+import { directoryStorage } from "../../src/store/sqlite/storage.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { ownDirectory } from "../support/server.ts";
 
-const program = new URL("../../src/delivery/thread/worker.ts", import.meta.url).href;
+const program = new URL("../../src/server/engine-thread.ts", import.meta.url).href;
 let directory: string;
 beforeEach(() => {
   directory = ownDirectory();
@@ -34,6 +35,7 @@ function start(of = program): Promise<Engine> {
   return startEngineThread({
     program: of,
     settings,
+    data: directoryStorage(directory),
     logLevel: "off",
     log: createLog("off"),
     onFault() {},

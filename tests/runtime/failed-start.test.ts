@@ -4,6 +4,7 @@ import { createLog } from "../../src/runtime/log.ts";
 import { engineSettings } from "../../src/server/engine-settings.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
 import { startApp } from "../../src/server/start.ts";
+import { storageAt } from "../../src/server/storage.ts";
 import { keptLog } from "../support/kept-log.ts";
 import { isListening, unusedPort } from "../support/ports.ts";
 import { ownDirectory } from "../support/server.ts";
@@ -32,6 +33,7 @@ test("an engine whose start fails after the store was opened leaves no timer of 
     const settings = { ...engineSettings(config, {}), webhookProxy: "no URL" };
     const started = startEngine({
       settings,
+      data: await storageAt(settings.location),
       log: createLog("off"),
       now: Date.now,
       monotonic: Date.now,

@@ -5,7 +5,6 @@ import type { Share } from "../../domain/replicas.ts";
 import type { Store } from "../../domain/store.ts";
 import { minute } from "../../domain/time.ts";
 import { type Scope, secretHash } from "../../domain/tokens.ts";
-import type { RateShares } from "../../postgres/rate-shares.ts";
 import { type Caller, clientNetworkOf, type RateLimitState, type RequestContext } from "./context.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
 
@@ -248,11 +247,17 @@ const maxBuckets = 65_536;
  */
 const mostDebt = 0.25;
 
+/** Reports the requests that were counted here to other servers with the same limits. */
+export interface UsageReport {
+  /** Counts a request, or with -1 one that was given back. */
+  count(key: string, limit: number, requests: 1 | -1): void;
+}
+
 /**
  * Token buckets by key: `limit` requests at once, refilled evenly over a minute.
  * @param shares reports the usage to other replicas; null if there are none
  */
-export function rateLimiter(now: () => number, shares: RateShares | null = null) {
+export function rateLimiter(now: () => number, shares: UsageReport | null = null) {
   const fullest = shares ? 1 + mostDebt : 1;
   const buckets = new LRUCache<string, Bucket>({ max: maxBuckets });
 

@@ -5,8 +5,8 @@ import { type Certificate, CertificateError, readCertificate } from "../../opera
 import type { Config } from "../../server/settings/config.ts";
 import { type Environment, readConfig, readSecret } from "../../server/settings/read-config.ts";
 import { variablesOf } from "../../server/settings/setting-names.ts";
+import { storageAt } from "../../server/storage.ts";
 import { type DataLocation, locationOf, shownDataLocation } from "../../store/location.ts";
-import { hasData } from "../../store/open.ts";
 import { databaseIn } from "../../store/sqlite/directory.ts";
 import { type Given, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
@@ -159,7 +159,7 @@ export function requireDatabase(directory: string, option: string, mistakes: str
 
 /** Throws a `UsageError` when there is no data in a location, and a `StoreError` when the data cannot be used. */
 export async function requireData(location: DataLocation): Promise<void> {
-  if (await hasData(location)) return;
+  if (await (await storageAt(location)).hasData()) return;
   const where = shownDataLocation(location);
   throw new UsageError(
     "directory" in location

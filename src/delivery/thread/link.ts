@@ -2,16 +2,17 @@ import type { OnFault } from "../../domain/store.ts";
 import type { Log, LogLevel } from "../../runtime/log.ts";
 import { startThread } from "../../runtime/threads.ts";
 import { withEffects } from "../../store/effects.ts";
-import { openReading, openReadingIfReady } from "../../store/open.ts";
-import { lockDirectory } from "../../store/sqlite/directory.ts";
+import type { DataStorage } from "../../store/storage.ts";
 import type { Engine, EngineListener, EngineSettings } from "../engine.ts";
 import type { WatchSample } from "../sample.ts";
 import type { EngineThread } from "./worker.ts";
 
 interface EngineThreadOptions {
-  /** The URL of `worker.ts`. */
+  /** The URL of a program that calls `runEngineThread`. */
   readonly program: string;
   readonly settings: EngineSettings;
+  /** The data at the location that the settings name. */
+  readonly data: DataStorage;
   readonly logLevel: LogLevel;
   readonly log: Log;
   /** Called when the thread has failed: nothing can be written or delivered any more. */
@@ -28,9 +29,8 @@ interface EngineThreadOptions {
  * starting the engine.
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
-  const { settings, onFault, callersChanged, ...rest } = options;
-  const { location } = settings;
-  const lock = "directory" in location ? lockDirectory(location.directory) : null;
+  const { settings, data, onFault, callersChanged, ...rest } = options;
+  const lock = data.lock();
   let listener: EngineListener | null = null;
   /** Whether notifications of other replicas arrived before there was a listener. */
   let hasMissed = false;
@@ -67,10 +67,10 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     lock?.close();
   };
   const openReader = async () => {
-    const early = await openReadingIfReady(location, onFault, remote.store);
+    const early = await data.openReadingIfReady(onFault, remote.store);
     if (early) return early;
     await thread.started;
-    return openReading(location, onFault, remote.store);
+    return data.openReading(onFault, remote.store);
   };
   const reader = await openReader().catch(async (error: unknown) => {
     await end(0);

@@ -9,7 +9,6 @@ import {
   requireOwnSchema,
 } from "../../store/sqlite/backup.ts";
 import {
-  type DirectoryLock,
   databaseFile,
   databaseIn,
   lockDirectory,
@@ -17,6 +16,7 @@ import {
   removeDatabase,
   restoringIn,
 } from "../../store/sqlite/directory.ts";
+import type { DirectoryLock } from "../../store/storage.ts";
 import { type Content, readName, syncDirectory, writePrivately } from "./files.ts";
 
 /** A backup to restore. */

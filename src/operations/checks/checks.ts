@@ -7,6 +7,7 @@ import type { Config } from "../../server/settings/config.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
 import { type DatabaseSettings, locationOf } from "../../store/location.ts";
 import { becomeOwner, databaseIn, holderOf } from "../../store/sqlite/directory.ts";
+import type { DatabaseStorage } from "../../store/storage.ts";
 import { awsVariables } from "../backups/destination.ts";
 import {
   clockFinding,
@@ -53,6 +54,8 @@ interface ExamineOptions {
   readonly full: boolean;
   /** The URL of `database-worker.ts`. */
   readonly program: string;
+  /** Returns the data in a database. */
+  readonly databaseAt: (database: DatabaseSettings) => Promise<DatabaseStorage>;
   readonly integrityTimeoutMs: number;
   readonly now: () => number;
 }
@@ -98,7 +101,10 @@ async function* database(
 ): AsyncGenerator<Finding, string | null> {
   const { config, url, now, certificate } = options;
   const { postgresFindings } = await import("./postgres.ts");
-  const { findings, signingKey, newestEventAt } = await postgresFindings(settings, now());
+  const { findings, signingKey, newestEventAt } = await postgresFindings(
+    await options.databaseAt(settings),
+    now(),
+  );
   yield* findings;
   yield clockFinding(now(), newestEventAt);
   if (url !== null) return signingKey;
@@ -193,6 +199,8 @@ interface RunningOptions {
   readonly secretFiles: readonly string[];
   /** The URL of `database-worker.ts`. */
   readonly program: string;
+  /** Returns the data in a database. */
+  readonly databaseAt: (database: DatabaseSettings) => Promise<DatabaseStorage>;
   readonly now: () => number;
 }
 
@@ -226,7 +234,10 @@ async function* found(options: RunningOptions): AsyncGenerator<Finding> {
   yield* certificateFindings(config, now());
   if ("database" in location) {
     const { postgresFindings } = await import("./postgres.ts");
-    const { findings, newestEventAt } = await postgresFindings(location.database, now());
+    const { findings, newestEventAt } = await postgresFindings(
+      await options.databaseAt(location.database),
+      now(),
+    );
     yield* findings;
     return yield clockFinding(now(), newestEventAt);
   }

@@ -1,16 +1,13 @@
 import { messageOf } from "../../domain/errors.ts";
 import { type Finding, findingsOf } from "../../domain/findings.ts";
 import { shownSizes } from "../../domain/storage.ts";
-import { postgresFacts, sizesByKind, writableHosts } from "../../postgres/facts.ts";
-import { schemaOf } from "../../postgres/open.ts";
-import { openPool } from "../../postgres/pool.ts";
-import type { DatabaseSettings } from "../../store/location.ts";
-import { type ConnectionSettings, readDatabaseUrl, shownDataLocation } from "../../store/location.ts";
+import { shownDataLocation } from "../../store/location.ts";
+import type { DatabaseStorage } from "../../store/storage.ts";
 import { factFindings } from "./database.ts";
 
 /** Checks a PostgreSQL database. Also returns its facts for other checks; null when unknown. */
 export async function postgresFindings(
-  database: DatabaseSettings,
+  database: DatabaseStorage,
   now: number,
 ): Promise<{
   readonly findings: Finding[];
@@ -19,25 +16,21 @@ export async function postgresFindings(
 }> {
   const { ok, wrong } = findingsOf("database");
   const schema = findingsOf("schema");
-  const location = shownDataLocation({ database });
+  const location = shownDataLocation(database.location);
   const unknown = { signingKey: null, newestEventAt: null };
-  const settings = readDatabaseUrl(database.direct ?? database.url);
   try {
-    const { applied, pending } = await schemaOf(settings);
+    const { applied, pending } = await database.schema();
     if (pending.length > 0) {
       const form = applied.length === 0 ? "is empty" : `has an older schema (${applied.at(-1)})`;
       const message = `${location} ${form}: ${pending.length} migrations are pending`;
       const advice = '"onair migrate" or the next "onair serve" upgrades it';
       return { findings: [schema.warning(message, advice)], ...unknown };
     }
-    const pool = openPool(settings, { connections: 1, isReader: true });
-    const [facts, kinds] = await Promise.all([postgresFacts(pool), sizesByKind(pool)]).finally(() =>
-      pool.close(),
-    );
+    const { facts, kinds } = await database.facts();
     const findings = [
       ok(`PostgreSQL ${facts.version} answers at ${location}`),
       schema.ok(`the database has the schema of this version (${applied.at(-1)})`),
-      ...(await primaryFindings(settings)),
+      ...(await primaryFindings(database)),
       ...factFindings(facts, now),
       findingsOf("sizes").ok(shownSizes(kinds)),
     ];
@@ -49,10 +42,11 @@ export async function postgresFindings(
 }
 
 /** Checks that one host alone accepts writes, if the URL names several. */
-async function primaryFindings(settings: ConnectionSettings): Promise<Finding[]> {
-  if (settings.others.length === 0) return [];
+async function primaryFindings(database: DatabaseStorage): Promise<Finding[]> {
+  const hosts = await database.writableHosts();
+  if (hosts === null) return [];
   const { ok, wrong, skipped } = findingsOf("primary");
-  const [newest, ...others] = await writableHosts(settings);
+  const [newest, ...others] = hosts;
   if (!newest) return [skipped("no host of the URL answered as primary")];
   if (others.length === 0) return [ok(`${newest.host} is the only host of the URL that accepts writes`)];
   const shown = [newest, ...others].map(({ host, timeline }) => `${host} (timeline ${timeline})`);

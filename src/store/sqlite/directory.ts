@@ -19,6 +19,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { StoreError } from "../../domain/store.ts";
+import type { DirectoryLock } from "../storage.ts";
 import { codeOf, damaged, isDamage } from "./faults.ts";
 
 /** The name of the database in its directory. */
@@ -82,11 +83,6 @@ function ownerOf(path: string): Stats {
     if (!/^(ENOENT|ENOTDIR)$/.test((error as NodeJS.ErrnoException).code ?? "")) throw error;
     return ownerOf(dirname(path));
   }
-}
-
-/** The lock of a data directory, held until `close`. */
-export interface DirectoryLock {
-  close(): void;
 }
 
 /**

@@ -4,9 +4,9 @@ import { join, resolve } from "node:path";
 import { count } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { StoreError } from "../../domain/store.ts";
+import type { DirectoryLock, OpenOptions } from "../storage.ts";
 import {
   becomeOwner,
-  type DirectoryLock,
   databaseIn,
   explain,
   lockDirectory,
@@ -19,7 +19,7 @@ import { damaged, storageFaultOf } from "./faults.ts";
 import { appliedMigrations, isNewest, isOurs, migrate, migrations, missingIn } from "./migrations.ts";
 import { users } from "./schema.ts";
 import { fillingSearch } from "./search.ts";
-import { moveEarlierStaged, type WriterConflict } from "./staged.ts";
+import { moveEarlierStaged } from "./staged.ts";
 import { becomeWriter } from "./storage-check.ts";
 
 /**
@@ -103,12 +103,7 @@ interface OpenDatabase {
 }
 
 /** What `openDatabase` reports. */
-export interface OpenEvents {
-  /** Called with the name of each migration of an older database before it begins. */
-  readonly applying?: ((name: string) => void) | undefined;
-  /** Called when two processes have written at once, and left events with the same numbers or ids. */
-  readonly conflicted?: ((conflict: WriterConflict) => void) | undefined;
-}
+type OpenEvents = Pick<OpenOptions, "applying" | "conflicted">;
 
 const longestLogBytes = 64 * 1024 * 1024;
 

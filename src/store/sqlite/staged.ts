@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { appendFileSync } from "node:fs";
 import type { DeliveryStore, NewEvent, Retention, RetentionStore } from "../../domain/deliveries.ts";
 import type { SubscriptionStore } from "../../domain/subscriptions.ts";
+import type { WriterConflict } from "../storage.ts";
 import type { Commit } from "./commit.ts";
 import { type KeptBody, keptBody } from "./delivery-rows.ts";
 import { setAsideIn } from "./directory.ts";
@@ -205,15 +206,6 @@ const shortestForBodies = ({ bodiesMs, byType = {} }: Retention) =>
 
 function lastEvent(db: Database): number {
   return db.query<{ seq: number }, []>("SELECT ifnull(max(seq), 0) AS seq FROM events").get()?.seq ?? 0;
-}
-
-/** Events that two processes wrote at once. */
-export interface WriterConflict {
-  /** Events whose deliveries got other numbers. They are delivered. */
-  readonly renumbered: number;
-  /** Events with the id of another event, which are not delivered but kept in `file`. */
-  readonly setAside: number;
-  readonly file: string;
 }
 
 /**

@@ -10,13 +10,14 @@ import { idempotencyStore } from "../drizzle/settings.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
 import { subscriptionStore } from "../drizzle/subscriptions.ts";
 import { nounsOf } from "../effects.ts";
+import type { OpenOptions } from "../storage.ts";
 import { type Commit, groupCommit } from "./commit.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { sqliteDialect } from "./dialect.ts";
-import { type DirectoryLock, databaseIn } from "./directory.ts";
+import { databaseIn } from "./directory.ts";
 import { explainedFault } from "./faults.ts";
 import { livestreamStatements } from "./livestreams.ts";
-import { type OpenEvents, openDatabase, openForReading, openIfReady } from "./open.ts";
+import { openDatabase, openForReading, openIfReady } from "./open.ts";
 import { deliveryModes, eventStore } from "./publish.ts";
 import { sqliteReplays } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
@@ -34,12 +35,6 @@ import {
 import { requireSameFiles } from "./storage-check.ts";
 import { subscriptionStatements } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
-
-export interface OpenOptions extends OpenEvents {
-  /** The lock of the directory, if the caller already has it. */
-  readonly lock?: DirectoryLock | undefined;
-  readonly onFault?: OnFault | undefined;
-}
 
 /** Opens the store of a data directory for this process alone. Throws a `StoreError` when it cannot be used. */
 export function openStore(directory: string, { lock, onFault, ...events }: OpenOptions = {}): Store {

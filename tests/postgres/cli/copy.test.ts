@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { copiedNouns } from "../../../src/domain/copy.ts";
 import { copyData } from "../../../src/operations/copy.ts";
 import { copyingFromDatabase, copyingToDatabase } from "../../../src/postgres/copy.ts";
+import { storageAt } from "../../../src/server/storage.ts";
 import { type DataLocation, readDatabaseUrl } from "../../../src/store/location.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { filledDirectory, rowsIn } from "../../support/filled-directory.ts";
@@ -102,11 +103,14 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
   /** Copies in a process that kills itself after this many batches. Returns true if the copy was complete before. */
   async function killedAfter(batches: number, from: DataLocation, to: DataLocation): Promise<boolean> {
     const copying = join(import.meta.dir, "../../../src/operations/copy.ts");
+    const opening = join(import.meta.dir, "../../../src/server/storage.ts");
     const script = `
       const { copyData } = await import(${JSON.stringify(copying)});
+      const { storageAt } = await import(${JSON.stringify(opening)});
+      const [from, to] = await Promise.all(${JSON.stringify([from, to])}.map(storageAt));
       let batches = 0;
       const copied = () => ++batches === ${batches} && process.kill(process.pid, "SIGKILL");
-      await copyData(${JSON.stringify(from)}, ${JSON.stringify(to)}, { counted() {}, copied });`;
+      await copyData(from, to, { counted() {}, copied });`;
     const child = Bun.spawn([process.execPath, "-e", script]);
     await child.exited;
     return child.exitCode === 0;
@@ -198,8 +202,11 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
 
   test("of two concurrent copies to different destinations one is refused", async () => {
     expect(await move(filledDirectory(), location)).toMatchObject({ code: 0 });
-    const copyTo = (directory: string) =>
-      copyData(inDatabase(), { directory }, { counted() {}, copied() {} }).then(
+    const copyTo = async (directory: string) =>
+      copyData(await storageAt(inDatabase()), await storageAt({ directory }), {
+        counted() {},
+        copied() {},
+      }).then(
         () => "copied",
         (error) => String(error),
       );

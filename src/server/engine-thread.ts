@@ -1,0 +1,7 @@
+import { runEngineThread } from "../delivery/thread/worker.ts";
+
+// The program of the engine's thread.
+runEngineThread(async (location) => {
+  const { storageAt } = await import("./storage.ts");
+  return storageAt(location);
+});

@@ -43,8 +43,9 @@ export function postgresDialect(db: Postgres): Dialect {
     // A boundary: every select query of drizzle has `for`, each with its own type.
     lock: <Query>(query: Query, ...how: [string, object?]) =>
       (query as { for(...how: [string, object?]): Query }).for(...how),
-    *lockTable(orm, table) {
-      yield* execute(orm.execute(sql`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`));
+    *lockTable(orm, table, against) {
+      const mode = sql.raw(against === "changes" ? "SHARE ROW EXCLUSIVE" : "SHARE UPDATE EXCLUSIVE");
+      yield* execute(orm.execute(sql`LOCK TABLE ${table} IN ${mode} MODE`));
     },
     lockOwners,
     made: (table) => table.made,

@@ -41,6 +41,10 @@ const deliveryId = "d.prefix || lpad((d.seq % 100000000)::text, 8, '0')";
 
 /** How long publishing waits for a lock. Other publishers hold theirs for one commit. */
 const lockTimeoutMs = 3 * second;
+/** How long each part of a batch waits that has waited so long, */
+const partLockTimeoutMs = second / 4;
+/** and all parts together. Then the rest is refused, because everything is held. */
+const allPartsMs = 5 * second;
 
 /**
  * Stores a batch of events with their deliveries in one statement: one round trip and one sync. Subscriptions are
@@ -49,7 +53,7 @@ const lockTimeoutMs = 3 * second;
  * transaction.
  */
 const statement = `
-WITH started AS MATERIALIZED (SELECT set_config('lock_timeout', '${lockTimeoutMs}', true), ${publishingLock}),
+WITH started AS MATERIALIZED (SELECT set_config('lock_timeout', $11, true), ${publishingLock}),
 given AS MATERIALIZED (
   SELECT g.*, EXISTS (SELECT FROM users u WHERE u.id = g.broadcaster) AS is_known
   FROM started, unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[], $7::bigint[],
@@ -122,6 +126,7 @@ export function fanOut(
   connection: Queries,
   events: readonly NewEvent[],
   publisher: number,
+  timeoutMs = lockTimeoutMs,
 ): Promise<FannedOut[]> {
   return connection.run<FannedOut>(statement, [
     events.map(({ id }) => id),
@@ -134,6 +139,7 @@ export function fanOut(
     events.map(({ expires_at }) => expires_at),
     events.map(() => newId().slice(0, 18)),
     publisher,
+    String(timeoutMs),
   ]);
 }
 
@@ -152,20 +158,22 @@ SELECT DISTINCT (n - 1)::float8 AS i FROM receivers WHERE id NOT IN (SELECT id F
 const subjectOf = ({ broadcaster_user_id, name, version }: NewEvent) =>
   `${broadcaster_user_id} ${version} ${name}`;
 
-/** How long events are refused at once whose subscriptions were held. */
+/** How long events are refused at once that were held. */
 const heldForMs = 5 * second;
 
 /**
- * The subjects of events whose subscriptions another transaction has held for longer than `lockTimeoutMs`. It holds
- * them as long as its process is stopped, so that the events of other subjects must not wait with them.
+ * The subjects of events whose subscriptions another transaction has held for longer than `lockTimeoutMs`, and the ids
+ * of events for which it holds something else, such as the same id. It holds them as long as its process is stopped, so
+ * that other events must not wait with them.
  */
-class HeldSubjects {
+class HeldEvents {
   readonly #until = new Map<string, number>();
 
   constructor(readonly queries: Queries) {}
 
   has(event: NewEvent): boolean {
-    return (this.#until.get(subjectOf(event)) ?? 0) > performance.now();
+    const now = performance.now();
+    return [subjectOf(event), event.id].some((key) => (this.#until.get(key) ?? 0) > now);
   }
 
   /** Looks which of the events that have waited too long for a lock are held. Returns whether any is. */
@@ -179,15 +187,25 @@ class HeldSubjects {
     ]);
     for (const { i } of held) {
       const event = events[i];
-      if (event) this.#until.set(subjectOf(event), performance.now() + heldForMs);
+      if (event) this.#add(subjectOf(event));
     }
     return held.length > 0;
   }
+
+  /** Notes an event that has waited too long alone. */
+  add({ id }: NewEvent): void {
+    this.#add(id);
+  }
+
+  #add(key: string): void {
+    this.#until.set(key, performance.now() + heldForMs);
+  }
 }
 
-/** The refusal of an event whose subscriptions are held. Nothing of it is stored. */
-function subscriptionsHeld(): DomainError {
-  const message = "A transaction of the database holds subscriptions to this event. Try again in a moment.";
+/** The refusal of an event that is held. Nothing of it is stored. */
+function eventHeld(): DomainError {
+  const message =
+    "Another transaction of the database holds this event or its subscriptions. Try again in a moment.";
   return new DomainError("unavailable", message, { retryAfterSeconds: 5, isNothingKept: true });
 }
 
@@ -225,7 +243,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   /** Ends when the statement in progress and all queued ones have ended. */
   let tail: Promise<void> = Promise.resolve();
   let isScheduled = false;
-  const held = new HeldSubjects(pool);
+  const held = new HeldEvents(pool);
 
   /** Whether work has failed because the subscriptions of some of these events are held. Nothing is stored then. */
   const isOfHeld = async (error: unknown, events: readonly NewEvent[]): Promise<boolean> =>
@@ -252,28 +270,53 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     });
   };
 
-  const keep = async (given: readonly Waiting[], isRepeated = false): Promise<void> => {
+  const keep = async (given: readonly Waiting[], partsUntil: number | null = null): Promise<void> => {
     const batch = given.filter(({ event, reject }) => {
       const isHeld = held.has(event);
-      if (isHeld) reject(subscriptionsHeld());
+      if (isHeld) reject(eventHeld());
       return !isHeld;
     });
     if (batch.length === 0) return;
     const read = claimed.beginRead();
-    const events = batch.map(({ event }) => event);
+    const events = eventsOf(batch);
     try {
-      const outcomes = await outcomesOf(pool, events, await fanOut(pool, events, owned.replica));
+      const rows = await fanOut(
+        pool,
+        events,
+        owned.replica,
+        partsUntil === null ? lockTimeoutMs : partLockTimeoutMs,
+      );
+      const outcomes = await outcomesOf(pool, events, rows);
       for (const [i, { event, reserveSlot, resolve, reject }] of batch.entries()) {
         const outcome = outcomes[i];
         if (outcome instanceof DomainError) reject(outcome);
         else if (outcome) resolve(storedEvent({ claimed, owned, read, reserveSlot }, event, outcome));
       }
     } catch (error) {
-      // Only the events are refused whose subscriptions are held.
-      if (!isRepeated && (await isOfHeld(error, events))) await keep(batch, true);
-      else for (const { reject } of batch) reject(error);
+      await keepParts(batch, error, partsUntil);
     } finally {
       read.end();
+    }
+  };
+
+  /** Keeps what another transaction does not hold of a batch that has failed, so that only held events are refused. */
+  const keepParts = async (
+    batch: readonly Waiting[],
+    error: unknown,
+    until: number | null,
+  ): Promise<void> => {
+    const [only] = batch;
+    const partsUntil = until ?? performance.now() + allPartsMs;
+    const isOver = !isLockTimeout(error) || performance.now() > partsUntil;
+    if (isOver) for (const { reject } of batch) reject(error);
+    else if (until === null && (await isOfHeld(error, eventsOf(batch)))) await keep(batch, partsUntil);
+    else if (only && batch.length === 1) {
+      held.add(only.event);
+      only.reject(eventHeld());
+    } else {
+      const middle = Math.ceil(batch.length / 2);
+      await keep(batch.slice(0, middle), partsUntil);
+      await keep(batch.slice(middle), partsUntil);
     }
   };
 
@@ -286,7 +329,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
       }),
     publishAll: (events, reserveSlot) =>
       enqueue(async () => {
-        if (events.some((event) => held.has(event))) throw subscriptionsHeld();
+        if (events.some((event) => held.has(event))) throw eventHeld();
         const read = claimed.beginRead();
         try {
           const outcomes = await pool.transact(async (transaction) => {
@@ -305,13 +348,15 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
           });
           return joinedEvents(stored);
         } catch (error) {
-          throw (await isOfHeld(error, events)) ? subscriptionsHeld() : error;
+          throw (await isOfHeld(error, events)) ? eventHeld() : error;
         } finally {
           read.end();
         }
       }),
   };
 }
+
+const eventsOf = (batch: readonly Waiting[]) => batch.map(({ event }) => event);
 
 function nextBatch(gathered: readonly Waiting[]): readonly Waiting[] {
   let bytes = 0;

@@ -104,7 +104,7 @@ export interface Tags {
 /** Reads the known tags among `wanted`, inside a transaction, and locks the table against other changes. */
 function* tagsAmong(db: Dialect, orm: Orm, wanted: readonly NewTag[]): Work<Tags> {
   const { tags } = db.tables;
-  yield* db.lockTable(orm, tags);
+  yield* db.lockTable(orm, tags, "changes");
   const names = wanted.map(({ name }) => name);
   const ids = wanted.flatMap(({ id }) => (id !== null && isTagId(id) ? [id] : []));
   const isWanted = or(db.isOneOf(tags.name, names), db.isOneOf(tags.id, ids));

@@ -97,8 +97,8 @@ export interface Dialect {
   waitingOf(removed: readonly RemovedSubscriptions[], most: number): readonly SQL[];
   /** Locks the rows of a query until the transaction ends. On SQLite, which has one writer, this does nothing. */
   lock<Query>(query: Query, strength: LockStrength, config?: { readonly skipLocked: true }): Query;
-  /** Prevents all other changes of a table until the transaction ends. */
-  lockTable(orm: Orm, table: PgTable): Work<void>;
+  /** Prevents other changes of a table until the transaction ends: all, or only those that lock it like this, too. */
+  lockTable(orm: Orm, table: PgTable, against: "changes" | "its lockers"): Work<void>;
   /**
    * Locks the application and the user of a row, so that they cannot be removed before the transaction ends. Called
    * before the row itself is locked, because removing an application or user takes the locks in this order.

@@ -16,8 +16,8 @@ export function eventTypeStore(db: Dialect): EventTypeStore {
   return {
     put: (type, now) =>
       db.transact(function* (orm) {
-        // Prevents that another type is added after they are counted. Types are registered rarely.
-        yield* db.lockTable(orm, eventTypes);
+        // Prevents that another type is added after they are counted. Publishing changes the table and does not wait.
+        yield* db.lockTable(orm, eventTypes, "its lockers");
         const { name, version, schema: _, ...changes } = type;
         const at = isoTime(now);
         const known = yield* find(orm, name, version);

@@ -19,7 +19,7 @@ export function operatorKeyStore(db: Dialect): OperatorKeyStore {
   /** Runs changes of keys one at a time: whether one is allowed depends on the other keys. */
   const exclusively = <T>(work: (orm: Orm) => Work<T>): Promise<T> =>
     db.transact(function* (orm) {
-      yield* db.lockTable(orm, operatorKeys);
+      yield* db.lockTable(orm, operatorKeys, "changes");
       return yield* work(orm);
     });
 

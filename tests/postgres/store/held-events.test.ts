@@ -1,0 +1,84 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { postgresDialect } from "../../../src/postgres/dialect.ts";
+import type { Postgres } from "../../../src/postgres/pool.ts";
+import { eventTypeStore } from "../../../src/store/drizzle/event-types.ts";
+import { afterThisTest } from "../../support/after-tests.ts";
+import { hasPostgres } from "../../support/postgres.ts";
+import { ownPostgres } from "../../support/postgres-stores.ts";
+import { newEvent, storedAt, subscriber } from "../../support/store.ts";
+
+setDefaultTimeout(60_000);
+
+/*
+ * Events for which a transaction that does not end holds something. Those published together with them are stored.
+ */
+
+const reserve = `INSERT INTO event_ids (id, seq, fingerprint, deliveries) VALUES ('held-1', -1, '', 0)`;
+const lockType = "SELECT FROM event_types WHERE name = 'own' FOR UPDATE";
+const type = {
+  name: "own",
+  version: 1,
+  description: "",
+  schema: {},
+  example: {},
+  time_to_live_seconds: null,
+};
+
+test.skipIf(!hasPostgres).each([
+  ["the id", reserve, "channel.followed"],
+  ["the type, of which nothing was published", lockType, "own"],
+])("of a held event, %s: only it is refused, and the next time at once", async (_, statement, name) => {
+  const { store, pool } = await ownPostgres();
+  await subscriber(store, { events: ["channel.followed", "own"] });
+  await store.eventTypes.put(type, storedAt);
+  const ended = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const holding = pool.transact(async ({ run }) => {
+    await run(statement);
+    begun.resolve();
+    await ended.promise;
+  });
+  afterThisTest(() => ended.resolve());
+  await begun.promise;
+  const held = newEvent("held-1", { name });
+  const publish = async (...events: readonly ReturnType<typeof newEvent>[]) => {
+    const startedAt = performance.now();
+    const outcomes = await Promise.allSettled(events.map((one) => store.events.publish(one, () => false)));
+    return { outcomes, ms: performance.now() - startedAt };
+  };
+  const others = (prefix: string) => Array.from({ length: 20 }, (_, n) => newEvent(`${prefix}-${n}`));
+  const isRefused = { code: "unavailable", details: { isNothingKept: true } };
+  const first = await publish(...others("first"), held, ...others("second"));
+  expect(first.outcomes.filter(({ status }) => status === "rejected")).toMatchObject([{ reason: isRefused }]);
+  const next = await publish(held, ...others("third"));
+  expect(next.outcomes.filter(({ status }) => status === "rejected")).toMatchObject([{ reason: isRefused }]);
+  expect(next.ms).toBeLessThan(1_000);
+  ended.resolve();
+  await holding.catch(() => {}); // the server ends it when it has been idle for long
+});
+
+test.skipIf(!hasPostgres)("while an event type is registered, events are published", async () => {
+  const { store, pool } = await ownPostgres();
+  await subscriber(store);
+  const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  // The store's own transaction, which does not get to its COMMIT.
+  const slow: Postgres = {
+    orm: pool.orm,
+    run: pool.run,
+    close: async () => {},
+    transact: (work) =>
+      pool.transact(async (transaction) => {
+        const result = await work(transaction);
+        begun.resolve();
+        await ended.promise;
+        return result;
+      }),
+  };
+  const putting = eventTypeStore(postgresDialect(slow)).put(type, storedAt);
+  await begun.promise;
+  const startedAt = performance.now();
+  await store.events.publish(newEvent("meanwhile"), () => false);
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  ended.resolve();
+  await putting;
+});

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/built-in.ts";
-import { type EventType, versionRange } from "../../domain/events/event-type.ts";
+import { type EventType, schemaLimits, versionRange } from "../../domain/events/event-type.ts";
 import { eventNamePattern, eventTypeOf, type RegisteredEventType } from "../../domain/events/registered.ts";
 import { endpointNotices } from "../../domain/notices.ts";
 import { day, second } from "../../domain/time.ts";
@@ -24,8 +24,7 @@ const fields = {
   version: Type.Integer({ ...versionRange, description: "Version of the event type." }),
   description: about(oneLine(0, 500), "When the event happens, for developers."),
   schema: Type.Record(Type.String(), Type.Unknown(), {
-    description:
-      "JSON Schema (draft 2020-12) of the payload, which is an object: at most 16 KiB, 32 levels, and 500 keywords, names of properties and schemas in lists together. `format` is not checked, and external references are not fetched. A `pattern` must be valid in RE2: without look-around and backreferences.",
+    description: `JSON Schema (draft 2020-12) of the payload, which is an object: at most ${schemaLimits.bytes / 1024} KiB, ${schemaLimits.depth} levels, and ${schemaLimits.parts} names of fields and items of lists together. \`format\` is not checked, and external references are not fetched. Patterns must be valid in RE2: without look-around and backreferences. At most ${schemaLimits.patterns} different patterns, each of some ${schemaLimits.patternSize} and all together of ${schemaLimits.patternSizes.toLocaleString("en")} characters with repetitions written out.`,
   }),
   example: Type.Record(Type.String(), Type.Unknown(), {
     description: "An example payload, which must match the schema.",

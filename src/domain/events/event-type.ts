@@ -4,6 +4,22 @@ import type { FieldProblem } from "../errors.ts";
 /** The range of versions. */
 export const versionRange = { minimum: 1, maximum: 1_000_000 } as const;
 
+/** Bounds of the schema of a registered type, so that compiling any schema within them takes some ten milliseconds. */
+export const schemaLimits = {
+  /** As JSON. */
+  bytes: 16 * 1024,
+  /** Objects and lists inside one another. */
+  depth: 32,
+  /** Names in all objects (keywords, properties, definitions), and items of all lists. */
+  parts: 400,
+  /** Different patterns, in `pattern` and `patternProperties`. */
+  patterns: 50,
+  /** The size of a pattern: about the number of its characters once all repetitions are written out. */
+  patternSize: 500,
+  /** The sizes of all different patterns together. */
+  patternSizes: 5_000,
+} as const;
+
 /** A type of event that the platform publishes and applications subscribe to. */
 export interface EventType<Payload extends TSchema = TSchema> {
   readonly name: string;

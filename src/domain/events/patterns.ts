@@ -1,4 +1,5 @@
 import { RE2JS } from "re2js";
+import { schemaLimits } from "./event-type.ts";
 
 /** An expression that texts are tested against. */
 export interface Pattern {
@@ -7,7 +8,6 @@ export interface Pattern {
   test(text: string): boolean;
 }
 
-const largestPattern = 500;
 /**
  * The bytes of states that RE2 caches for a pattern. For a pattern with very many states, caching them costs more than
  * it saves. There may be some thousand patterns.
@@ -28,9 +28,10 @@ export function boundedPattern(pattern: string, flags: string): Pattern {
   // RE2 accepts syntax that JSON Schema does not have.
   new RegExp(pattern, flags);
   const expression = compiled(pattern);
-  if (expression.size > largestPattern)
+  const { patternSize } = schemaLimits;
+  if (expression.size > patternSize)
     throw new PatternError(
-      `has the pattern ${shown(pattern)}, which is too large: it may have at most ${largestPattern} characters with repetitions written out. To bound the length of a text, use maxLength`,
+      `has the pattern ${shown(pattern)}, which is too large: it may have at most ${patternSize} characters with repetitions written out. To bound the length of a text, use maxLength`,
     );
   return expression;
 }

@@ -36,11 +36,12 @@ export function picked<Fields extends TProperties, Row extends object>(fields: F
 }
 
 /*
- * Schemas of path, query and header parameters. They are TypeBox kinds of their own, because Elysia replaces integers
- * and arrays of a query by parsers that accept `1e2` and `[1]`, and TypeBox counts string length in UTF-16 units. In
- * the OpenAPI document they are ordinary strings, integers and arrays.
+ * Schemas of path, query and header parameters. They are TypeBox kinds of their own, which `input.ts` reads: for its own
+ * integers and arrays in a query, Elysia has parsers that accept `1e2` and `[1]`, and TypeBox counts the length of
+ * strings in UTF-16 units. In the OpenAPI document they are ordinary strings, integers and arrays.
  */
 
+/** The options of a string parameter. */
 export interface TextOptions extends SchemaOptions {
   /** In Unicode code points. */
   readonly minLength?: number;
@@ -149,7 +150,7 @@ export function ListParameter(options: ListOptions): TUnsafe<string[]> {
   return Type.Unsafe<string[]>({ ...options, [Kind]: "ListParameter", type: "array" });
 }
 
-// Elysia validates what `input.ts` has read and checked: only the type can be wrong, if a route is not read by it.
+// Elysia validates after `input.ts` has checked the form: only the type can be wrong, on a route that is not read by it.
 TypeRegistry.Set("TextParameter", (_, value) => typeof value === "string");
 TypeRegistry.Set("IntegerParameter", (_, value) => typeof value === "number");
 TypeRegistry.Set("ListParameter", (_, value) => Array.isArray(value));

@@ -18,7 +18,7 @@ import {
 } from "./context.ts";
 import { endSilentConnections } from "./descriptors.ts";
 import { internalError, replyError, statusOf } from "./errors.ts";
-import { ClientClosedRequest, deferred, handlerContext, opaque, openGate, requireGates } from "./input.ts";
+import { ClientClosedRequest, handlerContext, opaque, openGate, requireGates } from "./input.ts";
 
 const unknownPath = new DomainError("not_found", "There is nothing at this path");
 
@@ -86,7 +86,6 @@ export function listener(options: {
           );
         return replyError(requestContext, error, set.headers as ExtraHeaders);
       })
-      .parser(deferred.name, deferred.parse)
       // Makes the response from a handler's value. A `Response` was already made by `reply`.
       .mapResponse({ as: "global" }, ({ requestContext, responseValue, set }) =>
         responseValue instanceof Response ? responseValue : replyValue(requestContext, responseValue, set),

@@ -1,3 +1,4 @@
+import type { Role } from "../domain/operator-keys.ts";
 import { applicationRoutes, secretRoutes, usageRoutes } from "./admin/applications.ts";
 import { auditRoutes } from "./admin/audit.ts";
 import { backupRoutes } from "./admin/backups.ts";
@@ -7,63 +8,108 @@ import { backlogRoute, endpointRoutes, subscriptionRoutes } from "./admin/endpoi
 import { catalogueRoute, eventTypeRoutes } from "./admin/event-types.ts";
 import { eventRoutes } from "./admin/events.ts";
 import { keyRoutes } from "./admin/keys.ts";
-import { type AdminDeps, adminListener } from "./admin/listener.ts";
+import {
+  type AdminDeps,
+  type AdminListener,
+  adminListener,
+  everyRole,
+  operators,
+  readers,
+  writers,
+} from "./admin/listener.ts";
 import { loginRequestRoutes } from "./admin/login-requests.ts";
 import { metricRoutes } from "./admin/metrics.ts";
 import { noticeRoutes } from "./admin/notices.ts";
-import { operatorSessions } from "./admin/operator-keys.ts";
-import { lookUpRoutes } from "./admin/ranking.ts";
+import { type OperatorSessions, operatorSessions } from "./admin/operator-keys.ts";
+import { rankingRoutes } from "./admin/ranking.ts";
 import { categoryRoutes, channelRoutes, livestreamRoutes, userRoutes } from "./admin/records.ts";
 import { findingRoute, healthRoutes, holdRoutes, settingRoutes, storageRoute } from "./admin/server.ts";
 import { outcomeRoute, statisticRoutes } from "./admin/statistics.ts";
 import { consentRoutes, tokenRoutes } from "./admin/tokens.ts";
 import { operatorScheme } from "./http/documentation.ts";
-import { answerOtherMethods } from "./http/server.ts";
+import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
 import { openApiRoutes } from "./openapi/scalar.ts";
 
-/** All routes of the admin listener. */
+type Deps = AdminDeps & { readonly sessions: OperatorSessions };
+type Row = RouteRow<AdminListener, Deps, readonly Role[] | "keyless" | "anyone" | "unlimited">;
+
+/** All routes of the admin listener: path, the roles that may call each method, and what registers it. */
+export const adminRoutes: readonly Row[] = [
+  ["/healthz", { GET: "keyless" }, healthRoutes],
+  ["/readyz", { GET: "keyless" }, healthRoutes],
+  ["/metrics", { GET: "keyless" }, metricRoutes],
+  ["/admin/v1/applications", { GET: readers, POST: operators }, applicationRoutes],
+  ["/admin/v1/applications/:id", { GET: readers, PATCH: operators, DELETE: operators }, applicationRoutes],
+  ["/admin/v1/applications/:id/client-secret", { POST: operators }, secretRoutes],
+  ["/admin/v1/applications/:id/webhook-secret", { POST: operators }, secretRoutes],
+  ["/admin/v1/applications/:id/usage", { GET: readers }, usageRoutes],
+  ["/admin/v1/applications/:id/tokens", { GET: readers, POST: operators, DELETE: operators }, tokenRoutes],
+  ["/admin/v1/login-requests/:challenge", { GET: readers }, loginRequestRoutes],
+  ["/admin/v1/login-requests/:challenge/accept", { PUT: operators }, loginRequestRoutes],
+  ["/admin/v1/login-requests/:challenge/reject", { PUT: operators }, loginRequestRoutes],
+  ["/admin/v1/users/:id/consents", { GET: readers }, consentRoutes],
+  ["/admin/v1/users/:id/consents/:application_id", { DELETE: operators }, consentRoutes],
+  ["/admin/v1/users/:id", { GET: everyRole, PUT: writers, DELETE: writers }, userRoutes],
+  ["/admin/v1/users/batch", { GET: everyRole, POST: writers }, userRoutes],
+  ["/admin/v1/categories/:id", { GET: everyRole, PUT: writers, DELETE: writers }, categoryRoutes],
+  ["/admin/v1/categories/batch", { GET: everyRole, POST: writers }, categoryRoutes],
+  ["/admin/v1/channels/:id", { GET: everyRole, PUT: writers, DELETE: writers }, channelRoutes],
+  ["/admin/v1/channels/batch", { GET: everyRole, POST: writers }, channelRoutes],
+  ["/admin/v1/livestreams", { GET: everyRole, PUT: writers }, livestreamRoutes],
+  ["/admin/v1/livestreams/:channel_id", { DELETE: writers }, livestreamRoutes],
+  ["/admin/v1/users/search", { GET: everyRole }, rankingRoutes],
+  ["/admin/v1/ranking", { GET: everyRole }, rankingRoutes],
+  ["/admin/v1/ranking/:id", { GET: everyRole }, rankingRoutes],
+  ["/admin/v1/events", { POST: writers }, eventRoutes],
+  ["/admin/v1/event-types", { GET: everyRole }, eventTypeRoutes],
+  ["/admin/v1/event-types/:name", { PUT: operators, DELETE: operators }, eventTypeRoutes],
+  ["/admin/v1/catalogue", { GET: everyRole }, catalogueRoute],
+  ["/admin/v1/deliveries/hold", { GET: readers, DELETE: operators }, holdRoutes],
+  ["/admin/v1/deliveries", { GET: readers }, deliveryRoutes],
+  ["/admin/v1/deliveries/:id", { GET: readers }, deliveryRoutes],
+  ["/admin/v1/deliveries/:id/retry", { POST: operators }, deliveryRoutes],
+  ["/admin/v1/backlog", { GET: readers }, backlogRoute],
+  ["/admin/v1/replays", { GET: readers, POST: operators }, replayRoutes],
+  ["/admin/v1/replays/:id", { GET: readers, DELETE: operators }, replayRoutes],
+  ["/admin/v1/subscriptions", { GET: readers }, subscriptionRoutes],
+  ["/admin/v1/endpoints", { GET: readers }, endpointRoutes],
+  ["/admin/v1/applications/:id/endpoint", { GET: readers }, endpointRoutes],
+  ["/admin/v1/applications/:id/endpoint/enable", { POST: operators }, endpointRoutes],
+  ["/admin/v1/backups", { GET: readers, POST: operators }, backupRoutes],
+  ["/admin/v1/backups/:id", { GET: readers, DELETE: operators }, backupRoutes],
+  ["/admin/v1/backups/:id/content", { GET: operators }, backupRoutes],
+  ["/admin/v1/keys", { GET: readers, POST: operators }, keyRoutes],
+  ["/admin/v1/keys/:id", { DELETE: operators }, keyRoutes],
+  ["/admin/v1/notices", { GET: readers }, noticeRoutes],
+  ["/admin/v1/audit", { GET: readers }, auditRoutes],
+  ["/admin/v1/settings", { GET: readers }, settingRoutes],
+  ["/admin/v1/storage", { GET: readers }, storageRoute],
+  ["/admin/v1/findings", { GET: readers }, findingRoute],
+  ["/admin/v1/statistics", { GET: readers }, statisticRoutes],
+  ["/admin/v1/outcomes", { GET: readers }, outcomeRoute],
+  ["/", { GET: "keyless" }, consoleRoutes],
+  ["/console/*", { GET: "anyone" }, consoleRoutes],
+  ["/console/files/:file", { GET: "unlimited" }, consoleRoutes],
+  ["/console/session", { GET: everyRole, POST: everyRole, DELETE: everyRole }, consoleRoutes],
+  ["/docs/*", { GET: "anyone" }, referenceRoutes],
+  ["/openapi.json", { GET: "anyone" }, referenceRoutes],
+];
+
+/** Returns the app of the admin listener. */
 export function adminApp(deps: AdminDeps) {
   const sessions = operatorSessions(deps);
   const app = adminListener({ ...deps, sessions });
-  healthRoutes(app, deps.whyNotReady);
-  metricRoutes(app, deps);
-  applicationRoutes(app, deps);
-  secretRoutes(app, deps);
-  usageRoutes(app, deps);
-  tokenRoutes(app, deps);
-  loginRequestRoutes(app, deps);
-  consentRoutes(app, deps);
-  userRoutes(app, deps);
-  categoryRoutes(app, deps);
-  channelRoutes(app, deps);
-  livestreamRoutes(app, deps);
-  lookUpRoutes(app, deps);
-  eventRoutes(app, deps);
-  eventTypeRoutes(app, deps);
-  catalogueRoute(app, deps);
-  holdRoutes(app, deps);
-  deliveryRoutes(app, deps);
-  backlogRoute(app, deps);
-  replayRoutes(app, deps);
-  subscriptionRoutes(app, deps);
-  endpointRoutes(app, deps);
-  backupRoutes(app, deps);
-  keyRoutes(app, deps);
-  noticeRoutes(app, deps);
-  auditRoutes(app, deps);
-  settingRoutes(app, deps);
-  storageRoute(app, deps);
-  findingRoute(app, deps);
-  statisticRoutes(app, deps);
-  outcomeRoute(app, { ...deps, sessions });
-  consoleRoutes(app, { ...deps, sessions });
+  registerRoutes(app, { ...deps, sessions }, adminRoutes);
+  answerOtherMethods(app);
+  return app;
+}
+
+function referenceRoutes(app: AdminListener, { adminUrl }: AdminDeps): void {
   openApiRoutes(app, {
     path: "/docs",
     title: "On Air Admin API",
     scheme: operatorScheme,
-    url: deps.adminUrl,
+    url: adminUrl,
     complete: async (...of) => (await import("./openapi/admin.ts")).adminDocument(...of),
   });
-  answerOtherMethods(app);
-  return app;
 }

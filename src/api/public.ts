@@ -1,9 +1,6 @@
-import { pageCookie } from "./http/browsers.ts";
 import { tokenScheme } from "./http/documentation.ts";
-import { answerOtherMethods } from "./http/server.ts";
-import { authorizeRoute } from "./oauth/authorize.ts";
-import { metadataRoute } from "./oauth/metadata.ts";
-import { introspectRoute, revokeRoute, tokenRoute } from "./oauth/tokens.ts";
+import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
+import { oauthRoutes } from "./oauth.ts";
 import { openApiRoutes } from "./openapi/scalar.ts";
 import { applicationRoutes } from "./public/application.ts";
 import { assetRoutes } from "./public/assets.ts";
@@ -11,9 +8,17 @@ import { categoryRoutes } from "./public/categories.ts";
 import { deliveryRoutes } from "./public/deliveries.ts";
 import { noticeRoutes } from "./public/endpoint.ts";
 import { eventRoutes } from "./public/events.ts";
-import { type PublicDeps, publicListener, withTokens } from "./public/listener.ts";
+import {
+  type OpenAccess,
+  type PublicDeps,
+  type PublicListener,
+  publicListener,
+  type TokenAccess,
+  type TokenListener,
+  withTokens,
+} from "./public/listener.ts";
 import { docsRoutes, welcomeRoutes } from "./public/pages.ts";
-import { ownerLoginRoutes, portalRoutes, portalSessionRoutes } from "./public/portal.ts";
+import { ownerLoginRoutes, portalCookie, portalRoutes, portalSessionRoutes } from "./public/portal.ts";
 import { replayRoutes } from "./public/replays.ts";
 import { outcomeRoute, statisticRoutes } from "./public/statistics.ts";
 import { streamRoute } from "./public/stream.ts";
@@ -25,70 +30,88 @@ import {
 import { testRoutes } from "./public/test.ts";
 import { userRoutes } from "./public/users.ts";
 
+/** The routes without a token: path, who may call each method, and what registers it. */
+export const openRoutes: readonly RouteRow<PublicListener, PublicDeps, OpenAccess>[] = [
+  ["/assets/*", { GET: "unlimited" }, assetRoutes],
+  ["/public/v1/categories", { GET: "anyone" }, categoryRoutes],
+  ["/public/v1/categories/:id", { GET: "anyone" }, categoryRoutes],
+  ["/public/v1/events/types", { GET: "anyone" }, eventRoutes],
+  ["/public/v1/public-key", { GET: "anyone" }, eventRoutes],
+  ["/public/v1/public-key/standard-webhooks", { GET: "anyone" }, eventRoutes],
+  ...oauthRoutes,
+  // With a portal.
+  ["/portal/*", { GET: "anyone" }, portalRoutes],
+  ["/portal/files/:file", { GET: "unlimited" }, portalRoutes],
+  ["/portal/session", { POST: "confidential client" }, portalRoutes],
+  // With a portal to which owners sign in.
+  ["/portal/login", { POST: "anyone" }, ownerLoginRoutes],
+  ["/portal/login/answer", { POST: "anyone" }, ownerLoginRoutes],
+  ["/portal/login/session", { POST: "anyone" }, ownerLoginRoutes],
+  // In development.
+  ["/", { GET: "anyone" }, welcomeRoutes],
+  ["/welcome/*", { GET: "anyone" }, welcomeRoutes],
+  ["/welcome/files/:file", { GET: "unlimited" }, welcomeRoutes],
+  ["/welcome/facts", { GET: "unlimited" }, welcomeRoutes],
+  ["/welcome/events", { GET: "unlimited" }, welcomeRoutes],
+  ["/docs", { GET: "anyone" }, docsRoutes],
+  ["/docs/:page", { GET: "anyone" }, docsRoutes],
+  ["/docs/files/:file", { GET: "unlimited" }, docsRoutes],
+  ["/inter.woff2", { GET: "unlimited" }, docsRoutes],
+  ["/docs/api/*", { GET: "anyone" }, referenceRoutes],
+  ["/openapi.json", { GET: "anyone" }, referenceRoutes],
+];
+
+/** The routes with a token: path, who may call each method, and what registers it. */
+export const tokenRoutes: readonly RouteRow<TokenListener, PublicDeps, TokenAccess>[] = [
+  ["/public/v1/users/search", { GET: "users:read" }, userRoutes],
+  ["/public/v1/users/:username", { GET: "users:read" }, userRoutes],
+  [
+    "/public/v1/events/subscriptions",
+    { GET: "events:subscribe", POST: "events:subscribe", DELETE: "events:subscribe" },
+    subscriptionRoutes,
+  ],
+  ["/public/v1/events/subscriptions/:id", { GET: "events:subscribe" }, subscriptionHealthRoute],
+  ["/public/v1/events/stream", { GET: "stream" }, streamRoute],
+  ["/public/v1/events/deliveries", { GET: "events:subscribe" }, deliveryRoutes],
+  ["/public/v1/events/deliveries/:id", { GET: "events:subscribe" }, deliveryRoutes],
+  ["/public/v1/events/deliveries/:id/retry", { POST: "events:subscribe" }, deliveryRoutes],
+  ["/public/v1/events/replays", { GET: "events:subscribe", POST: "events:subscribe" }, replayRoutes],
+  ["/public/v1/events/replays/:id", { GET: "events:subscribe", DELETE: "events:subscribe" }, replayRoutes],
+  ["/public/v1/events/test", { POST: "events:subscribe" }, testRoutes],
+  ["/public/v1/events/test/stream", { POST: "events:subscribe" }, testRoutes],
+  [
+    "/public/v1/application/subscriptions",
+    { GET: "application reads subscriptions" },
+    namedSubscriptionRoutes,
+  ],
+  ["/public/v1/application", { GET: "application reads", PATCH: "application changes" }, applicationRoutes],
+  ["/public/v1/application/webhook-secret", { POST: "application changes" }, applicationRoutes],
+  ["/public/v1/application/endpoint/enable", { POST: "application changes" }, applicationRoutes],
+  ["/public/v1/application/notices", { GET: "application reads" }, noticeRoutes],
+  ["/public/v1/application/statistics", { GET: "application reads" }, statisticRoutes],
+  ["/public/v1/application/outcomes", { GET: "application reads" }, outcomeRoute],
+  // With a portal.
+  ["/portal/session", { GET: "application reads", DELETE: "application reads" }, portalSessionRoutes],
+];
+
 /**
- * All routes of the public listener, grouped by access. Routes without a token come first: the hooks of `withTokens`
- * apply to the routes registered after it.
+ * Returns the app of the public listener. Routes without a token come first: `withTokens` applies to those after it.
  */
 export function publicApp(deps: PublicDeps) {
   const open = publicListener(deps);
-  // No authentication, no rate limit: the pictures under /assets
-  assetRoutes(open);
-  // No authentication, rate limit by address: /public/v1/categories, …/categories/{id}
-  categoryRoutes(open, deps);
-  // /public/v1/events/types, /public/v1/public-key, …/public-key/standard-webhooks
-  eventRoutes(open, deps);
-  // Authenticated applications: /oauth/token, /oauth/revoke, /oauth/introspect
-  tokenRoute(open, deps);
-  revokeRoute(open, deps);
-  introspectRoute(open, deps);
-  // /oauth/authorize, /.well-known/oauth-authorization-server
-  authorizeRoute(open, deps);
-  metadataRoute(open, deps);
-  // /portal and paths under it
-  const { portal, portalLogin } = deps;
-  const cookie = portal ? pageCookie("onair_portal") : null;
-  if (portal && cookie) portalRoutes(open, deps, portal, cookie);
-  if (portalLogin && cookie) ownerLoginRoutes(open, deps, portalLogin, cookie);
-  // The root, and /welcome/facts, /welcome/events
-  if (deps.welcome) welcomeRoutes(open, deps, deps.welcome);
-  // /docs and paths under it
-  docsRoutes(open);
-  // /openapi.json, /docs/api
-  openApiRoutes(open, {
+  registerRoutes(open, deps, openRoutes);
+  const app = withTokens(open, deps.access, deps.portal ? portalCookie : null);
+  registerRoutes(app, deps, tokenRoutes);
+  answerOtherMethods(app);
+  return app;
+}
+
+function referenceRoutes(app: PublicListener, { publicUrl }: PublicDeps): void {
+  openApiRoutes(app, {
     path: "/docs/api",
     title: "On Air API",
     scheme: tokenScheme,
-    url: deps.publicUrl,
+    url: publicUrl,
     complete: async (...of) => (await import("./openapi/public.ts")).publicDocument(...of),
   });
-
-  const app = withTokens(open, deps.access, cookie);
-  // Tokens with users:read: /public/v1/users/search, …/users/{username}
-  userRoutes(app, deps);
-  // Tokens with events:subscribe: GET, POST, DELETE /public/v1/events/subscriptions
-  subscriptionRoutes(app, deps);
-  // /public/v1/events/subscriptions/{id}
-  subscriptionHealthRoute(app, deps);
-  // /public/v1/events/stream
-  streamRoute(app, deps);
-  // /public/v1/events/deliveries, …/deliveries/{id}, POST …/deliveries/{id}/retry
-  deliveryRoutes(app, deps);
-  // GET, POST /public/v1/events/replays, GET, DELETE …/replays/{id}
-  replayRoutes(app, deps);
-  // POST /public/v1/events/test, …/test/stream
-  testRoutes(app, deps);
-  // /public/v1/application/subscriptions
-  namedSubscriptionRoutes(app, deps);
-  // Tokens of the application itself: GET, PATCH /public/v1/application
-  // POST /public/v1/application/webhook-secret, …/application/endpoint/enable
-  // GET /public/v1/application/notices, …/application/statistics, …/application/outcomes
-  applicationRoutes(app, deps);
-  noticeRoutes(app, deps);
-  statisticRoutes(app, deps);
-  outcomeRoute(app, deps);
-  // GET, DELETE /portal/session
-  if (cookie) portalSessionRoutes(app, deps, cookie);
-
-  answerOtherMethods(app);
-  return app;
 }

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { errorOf } from "../support/errors.ts";
 import { type OpenApiDocument, operations } from "../support/openapi.ts";
 import { adminKey, json, testServer } from "../support/server.ts";
@@ -50,28 +49,6 @@ test("a route with a token needs one scope or is of the application; routes with
     const isOfApplication = path.startsWith("/public/v1/application") && !path.endsWith("/subscriptions");
     const scope = path.includes("/users/") ? "users:read" : "events:subscribe";
     expect([path, scopes]).toEqual([path, isOfApplication ? [] : [scope]]);
-  }
-});
-
-test("public/app.ts shows every route under the access that it has", async () => {
-  const source = await Bun.file(join(import.meta.dir, "../../src/api/public.ts")).text();
-  const marks = [
-    "No authentication,",
-    "Tokens with users:read",
-    "Tokens with events:subscribe",
-    "Tokens of the application itself",
-  ];
-  const starts = marks.map((mark) => source.indexOf(mark));
-  expect(starts.every((at, i) => at > (starts[i - 1] ?? 0))).toBe(true);
-  for (const { path, scopes, isOpen } of api) {
-    const section = isOpen ? 0 : marks.findIndex((mark) => mark.endsWith(scopes[0] ?? "itself"));
-    const text = source.slice(starts[section], starts[section + 1]);
-    // Beside one of the same beginning, the beginning is left out.
-    const isShown = [path, ...path.matchAll(/\/[^/]+/g)].some((part) => {
-      const shown = typeof part === "string" ? path : `…${path.slice(part.index)}`;
-      return new RegExp(`${RegExp.escape(shown)}(,|$)`, "m").test(text);
-    });
-    expect([path, isShown]).toEqual([path, true]);
   }
 });
 

@@ -240,7 +240,7 @@ export function adminListener({
         return {
           introspect: input.introspect,
           // At the transform stage: later stages run after validation, and 401 and 403 must come before 400.
-          transform: asGate(async (context: GateContext) => {
+          transform: asGate(allowed.join(), async (context: GateContext) => {
             input.begin(context.requestContext);
             const secret = tokenOf(context.bearer, context.headers["authorization"]);
             const hash = secret === null ? null : secretHash(secret);
@@ -280,7 +280,7 @@ export function adminListener({
         const input = routeInput(() => ({ security: [] }), adminBodyBytes);
         return {
           introspect: input.introspect,
-          transform: asGate(async (context: GateContext) => {
+          transform: asGate("keyless", async (context: GateContext) => {
             input.begin(context.requestContext);
             await input.read(context);
           }),

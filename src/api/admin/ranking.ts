@@ -12,7 +12,7 @@ import { SearchQuery } from "../public/users.ts";
 import { type AdminDeps, type AdminListener, everyRole } from "./listener.ts";
 
 /*
- * Look-ups for people: users by a part of their name, and the current order of the categories.
+ * What operators look for: users by a part of their name, and the current order of the categories.
  */
 
 const FoundUserSchema = named("FoundUser", "A user in search results.", {
@@ -85,7 +85,7 @@ const shown = ({ category: { id, name }, viewers }: RankedCategory): Static<type
 };
 
 /** Search users, get the ranking, and get the live channels of a category. */
-export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: AdminDeps): void {
+export function rankingRoutes(app: AdminListener, { store, data: { ranking } }: AdminDeps): void {
   app.get(
     "/admin/v1/users/search",
     async ({ query: { query, limit = searchLimits.defaultResults } }) => {

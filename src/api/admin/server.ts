@@ -23,7 +23,7 @@ function says<Status extends string>(name: string, status: Status) {
  * `/healthz`: 200 while the process answers. `/readyz`: 200 when the server should get requests, else 503 with the
  * reason. Neither needs a key.
  */
-export function healthRoutes(app: AdminListener, whyNotReady: () => Promise<string | null>): void {
+export function healthRoutes(app: AdminListener, { whyNotReady }: AdminDeps): void {
   app.get("/healthz", () => ({ status: "ok" as const }), {
     keyless: true,
     response: { 200: says("Health", "ok") },

@@ -12,13 +12,13 @@ import type { ListOptions, TextOptions } from "./parameters.ts";
  * All that Elysia is told to do in another way than by itself: hooks that it cannot analyse, bodies that it does not
  * parse, and a gate for each route that checks access and then reads the input, before Elysia validates it.
  *
- * Elysia 1.4.30 parses a body before the hooks of a route and validates before `beforeHandle`, but 401, 429 and 403 come
- * before 400. A gate at the transform stage comes before both, for a route with `parse: "none"`. Schemas alone do not
- * suffice: a TypeBox codec (a string with a pattern, decoded to a number) refuses `1e2`, `0x10` and `+5`, but Elysia
- * keeps the last of a repeated parameter, turns invalid percent-encoding into other characters, stops at the first part
- * of a request with a problem, and accepts JSON of any depth. `aot: false` refuses repeated parameters, but parses
- * bodies in spite of `parse: "none"`, and interprets each request. Neither mode has an option against the analysis of
- * hooks: for one that passes on its context, every request has its cookies, headers and query parsed.
+ * Elysia 1.4.30 parses a body before the hooks of a route and validates before `beforeHandle`, but 401, 429 and 403
+ * come before 400. A gate at the transform stage comes before both, for a route with `parse: "none"`. Schemas alone do
+ * not suffice: a TypeBox codec (a string with a pattern, decoded to a number) refuses `1e2`, `0x10` and `+5`, but
+ * Elysia keeps the last of a repeated parameter, turns invalid percent-encoding into other characters, stops at the
+ * first part of a request with a problem, and accepts JSON of any depth. `aot: false` refuses repeated parameters, but
+ * parses bodies in spite of `parse: "none"`, and interprets each request. Neither mode has an option against the
+ * analysis of hooks: for one that passes on its context, every request has its cookies, headers and query parsed.
  */
 
 /** The schemas of a route that the reader uses. */
@@ -44,26 +44,29 @@ export interface GateContext extends OpenContext {
   readonly bearer: string | undefined;
 }
 
-const gates = new WeakSet<object>();
+type Routes = AnyElysia["routes"];
 
-/** Throws if a route has no gate and would be open to everyone by mistake. */
-export function requireGates(routes: AnyElysia["routes"]): void {
-  for (const { method, path, hooks } of routes) {
-    const found = [hooks.transform ?? []].flat().map((hook) => ("fn" in hook ? hook.fn : hook));
-    if (!found.some((hook) => gates.has(hook))) throw new Error(`${method} ${path} has no gate`);
-  }
-}
+/** Who passes each gate, in the words of the tables of routes. */
+const gates = new WeakMap<object, string>();
 
-/** Makes the gate of a route: the hook that `requireGates` requires. */
-export function asGate<Context>(check: (context: Context) => Promise<void>) {
+/** Makes the gate of a route. @param who who passes it, in the words of the tables of routes */
+export function asGate<Context>(who: string, check: (context: Context) => Promise<void>) {
   const gate = opaque(check);
-  gates.add(gate);
+  gates.set(gate, who);
   return gate;
 }
 
+/** Returns who may call a route. Throws if it has no gate and would be open to everyone by mistake. */
+export function whoMay({ method, path, hooks }: Routes[number]): string {
+  const found = [hooks.transform ?? []].flat().map((hook) => gates.get("fn" in hook ? hook.fn : hook));
+  const who = found.find((one) => one !== undefined);
+  if (who === undefined) throw new Error(`${method} ${path} has no gate`);
+  return who;
+}
+
 /**
- * Hides the source of a hook without a result from Elysia's analysis. Elysia would also await every hook that calls a function, at the
- * cost of a promise for each request. It still awaits async functions, which it detects by their type.
+ * Hides the source of a hook without a result from Elysia's analysis. Elysia would also await every hook that calls a
+ * function, at the cost of a promise for each request. It still awaits async functions, which it detects by their type.
  */
 export function opaque<Context, Result extends Promise<void> | void>(
   hook: (context: Context) => Result,
@@ -82,7 +85,7 @@ export function handlerContext(context: unknown) {
 }
 
 /** The gate of a route that needs neither token nor key. Preflight requests are not rate limited. */
-export const openGate = asGate(async (context: unknown) => {
+export const openGate = asGate("anyone", async (context: unknown) => {
   const { requestContext, request } = handlerContext(context);
   if (request.method !== "OPTIONS") await requestContext.listener.admit?.(requestContext);
 });

@@ -58,7 +58,7 @@ export const pageHeaders: ExtraHeaders = {
 };
 
 /** The gate of files: they are not rate limited, because a page has many of them. */
-const unlimitedGate = asGate(async (context: unknown) => {
+const unlimitedGate = asGate("unlimited", async (context: unknown) => {
   handlerContext(context).requestContext.isAdmitted = true;
 });
 

@@ -36,8 +36,8 @@ export function picked<Fields extends TProperties, Row extends object>(fields: F
 }
 
 /*
- * Schemas of path, query and header parameters. They are TypeBox kinds of their own, which `input.ts` reads: for its own
- * integers and arrays in a query, Elysia has parsers that accept `1e2` and `[1]`, and TypeBox counts the length of
+ * Schemas of path, query and header parameters. They are TypeBox kinds of their own, which `input.ts` reads: for its
+ * own integers and arrays in a query, Elysia has parsers that accept `1e2` and `[1]`, and TypeBox counts the length of
  * strings in UTF-16 units. In the OpenAPI document they are ordinary strings, integers and arrays.
  */
 
@@ -150,7 +150,8 @@ export function ListParameter(options: ListOptions): TUnsafe<string[]> {
   return Type.Unsafe<string[]>({ ...options, [Kind]: "ListParameter", type: "array" });
 }
 
-// Elysia validates after `input.ts` has checked the form: only the type can be wrong, on a route that is not read by it.
+// Elysia validates after `input.ts` has checked the form: only the type can be wrong, on a route that is not read by
+// it.
 TypeRegistry.Set("TextParameter", (_, value) => typeof value === "string");
 TypeRegistry.Set("IntegerParameter", (_, value) => typeof value === "number");
 TypeRegistry.Set("ListParameter", (_, value) => Array.isArray(value));

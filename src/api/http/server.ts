@@ -18,7 +18,7 @@ import {
 } from "./context.ts";
 import { endSilentConnections } from "./descriptors.ts";
 import { internalError, replyError, statusOf } from "./errors.ts";
-import { ClientClosedRequest, handlerContext, opaque, openGate, requireGates } from "./input.ts";
+import { ClientClosedRequest, handlerContext, opaque, openGate, whoMay } from "./input.ts";
 
 const unknownPath = new DomainError("not_found", "There is nothing at this path");
 
@@ -101,6 +101,25 @@ export function listener(options: {
         }),
       )
   );
+}
+
+/**
+ * A row of a table of routes: a path, who may call each of its methods, and the function that registers them. `/x/*`
+ * stands for `/x` and every path below it that has no row of its own.
+ */
+export type RouteRow<App, Deps, Who> = readonly [
+  path: string,
+  who: Readonly<Partial<Record<"GET" | "POST" | "PUT" | "PATCH" | "DELETE", Who>>>,
+  register: (app: App, deps: Deps) => void,
+];
+
+/** Registers the routes of a table, in its order. */
+export function registerRoutes<App, Deps>(
+  app: App,
+  deps: Deps,
+  table: readonly RouteRow<App, Deps, unknown>[],
+): void {
+  for (const register of new Set(table.map(([, , register]) => register))) register(app, deps);
 }
 
 /**
@@ -244,7 +263,7 @@ interface Address {
  */
 export function listen(app: ServedApp, address: Address): Listening {
   const { hostname, port, portOption = "--port", certificate = null } = address;
-  requireGates(app.routes);
+  for (const route of app.routes) whoMay(route);
   const { fetch } = app.compile();
   const context = app.decorator.listenerContext;
   const inProgress = new Set<Request>();

@@ -151,8 +151,8 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
     (_, url) => url,
   );
   const page = kept(pageOf);
-  // Not `opaque`, because Elysia ignores the result of a hook whose source is hidden. It destructures its context instead:
-  // for a hook that passes on the whole context, Elysia parses the cookies of each request.
+  // Not `opaque`, because Elysia ignores the result of a hook whose source is hidden. It destructures its context
+  // instead: for a hook that passes on the whole context, Elysia parses the cookies of each request.
   const replace = async ({ requestContext, responseValue }: PluginContext): Promise<Response> => {
     if (requestContext.path === path) {
       return replyCompressed(requestContext, await page(responseValue), pageHeaders(url()));

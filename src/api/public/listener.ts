@@ -123,7 +123,7 @@ export function publicListener(
         const input = routeInput(() => ({ security: [] }));
         return {
           introspect: input.introspect,
-          transform: asGate(async (context: OpenContext) => {
+          transform: asGate("anyone", async (context: OpenContext) => {
             input.begin(context.requestContext);
             await admit(context.requestContext);
             await input.read(context);
@@ -137,12 +137,12 @@ export function publicListener(
             gate.introspect(route);
             describeRoute(route, { security: [{ [clientScheme]: [] }, {}] });
           },
-          transform: asGate(async (context: ClientContext) => gate.admit(context)),
+          transform: asGate(`${kind} client`, async (context: ClientContext) => gate.admit(context)),
           resolve: ({ requestContext }) => ({ client: requestContext.client as Application }),
         };
       })
       .macro("unlimited", (_: true) => ({
-        transform: asGate(async ({ requestContext }: OpenContext) => {
+        transform: asGate("unlimited", async ({ requestContext }: OpenContext) => {
           requestContext.isAdmitted = true;
         }),
       }))
@@ -154,6 +154,15 @@ export function publicListener(
 }
 
 export type PublicListener = ReturnType<typeof publicListener>;
+
+/** Who may call a route without a token. `anyone` is limited by address, `unlimited` is not. */
+export type OpenAccess = "anyone" | "unlimited" | `${ClientKind} client`;
+
+/**
+ * Who may call a route with a token: one with a scope, one of an application that uses the event stream, or one of the
+ * application itself.
+ */
+export type TokenAccess = Scope | "stream" | `application ${ApplicationPurpose}`;
 
 /**
  * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope. `stream:
@@ -170,11 +179,11 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
     return session;
   };
   const { authenticator } = access;
-  const guarded = (requirement: Requirement, ...needed: readonly Scope[]) => {
+  const guarded = (who: TokenAccess, requirement: Requirement, ...needed: readonly Scope[]) => {
     const input = routeInput(() => ({ security: tokenSecurity(...needed) }));
     return {
       introspect: input.introspect,
-      transform: asGate(async (context: GateContext) => {
+      transform: asGate(who, async (context: GateContext) => {
         const { requestContext } = context;
         input.begin(requestContext);
         const token = tokenIn(context);
@@ -192,12 +201,12 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
   };
   return app
     .use(headerBearer())
-    .macro("scope", (scope: Scope) => guarded(needsScope(scope), scope))
-    .macro("stream", (_: true) => guarded(needsStream, "events:subscribe"))
+    .macro("scope", (scope: Scope) => guarded(scope, needsScope(scope), scope))
+    .macro("stream", (_: true) => guarded("stream", needsStream, "events:subscribe"))
     .macro("application", (purpose: ApplicationPurpose) =>
       purpose === "reads subscriptions"
-        ? guarded(needsApplication(purpose), "events:subscribe")
-        : guarded(needsApplication(purpose)),
+        ? guarded(`application ${purpose}`, needsApplication(purpose), "events:subscribe")
+        : guarded(`application ${purpose}`, needsApplication(purpose)),
     );
 }
 

@@ -1,7 +1,6 @@
 import type { AnyElysia } from "elysia";
 import { DomainError } from "../../domain/errors.ts";
 import { isThisMachineAlone } from "../../runtime/client-address.ts";
-import type { WelcomeSource } from "../../web/session.ts";
 import { isFromPage, knownHosts } from "../http/browsers.ts";
 import { kept, replyCompressed, replyContent } from "../http/content.ts";
 import { type RequestContext, reply } from "../http/context.ts";
@@ -64,7 +63,8 @@ function isHere({ request: { headers }, clientAddress }: RequestContext): boolea
  * The start page of `onair dev`, at the root of the public listener. It shows secrets, so its data is available only to
  * the page itself and under host names that cannot be rebound; secrets are sent only to this machine.
  */
-export function welcomeRoutes(app: PublicListener, { outcomes }: PublicDeps, welcome: WelcomeSource): void {
+export function welcomeRoutes(app: PublicListener, { outcomes, welcome }: PublicDeps): void {
+  if (!welcome) return;
   const requirePage = (request: Request) => {
     if (isFromPage(request) && isOwnHost(request.headers.get("host"))) return;
     throw new DomainError("not_found", "There is nothing at this path");

@@ -5,13 +5,16 @@ import { ulidPattern } from "../../domain/ids.ts";
 import { isoTime, minute } from "../../domain/time.ts";
 import { codeChallenge, loginLifetimeMs, newSecret, secretHash, sessionFamily } from "../../domain/tokens.ts";
 import type { LoginBegun, OwnedApplications, PortalSession } from "../../web/session.ts";
-import { isFromPage, type PageCookie, pageCookie, sessionMs } from "../http/browsers.ts";
+import { isFromPage, pageCookie, sessionMs } from "../http/browsers.ts";
 import { reply, replyJson } from "../http/context.ts";
 import { oauthPaths } from "../http/errors.ts";
 import { requireClientStill } from "../http/oauth.ts";
-import { type PageLook, pageRoutes } from "../http/pages.ts";
+import { pageRoutes } from "../http/pages.ts";
 import { noOtherFields } from "../http/parameters.ts";
 import type { PublicDeps, PublicListener, TokenListener } from "./listener.ts";
+
+/** The cookie that carries a session of the portal. */
+export const portalCookie = pageCookie("onair_portal");
 
 const path = "/portal/session";
 const detail = { hide: true };
@@ -21,12 +24,9 @@ const detail = { hide: true };
  * itself in a cookie. It is stored hashed, and has a rate limit of its own. It ends when the application's tokens are
  * revoked, its client secret is rotated, or its owner changes.
  */
-export function portalRoutes(
-  app: PublicListener,
-  deps: PublicDeps,
-  look: PageLook,
-  cookie: PageCookie,
-): void {
+export function portalRoutes(app: PublicListener, deps: PublicDeps): void {
+  const { portal: look } = deps;
+  if (!look) return;
   app.post(
     path,
     async ({ requestContext, client }) => {
@@ -34,7 +34,7 @@ export function portalRoutes(
       requirePortal(request);
       const { session, token } = await beginSession(deps, client);
       await requireClientStill(deps, requestContext, secretHash(token));
-      const header = cookie.set(request, token, sessionMs / 1000);
+      const header = portalCookie.set(request, token, sessionMs / 1000);
       return replyJson(requestContext, 200, session, { "set-cookie": header });
     },
     { client: "confidential", detail },
@@ -65,7 +65,8 @@ export async function beginSession(
 }
 
 /** The routes that get and end the session of a signed-in portal. */
-export function portalSessionRoutes(app: TokenListener, { store }: PublicDeps, cookie: PageCookie): void {
+export function portalSessionRoutes(app: TokenListener, { store, portal }: PublicDeps): void {
+  if (!portal) return;
   app.get(
     path,
     ({ caller: { application, grant } }): PortalSession => {
@@ -78,7 +79,7 @@ export function portalSessionRoutes(app: TokenListener, { store }: PublicDeps, c
     path,
     async ({ requestContext, caller: { application, tokenHash } }) => {
       if (tokenHash !== null) await store.tokens.revoke(tokenHash, application.id);
-      return reply(requestContext, 204, null, { "set-cookie": cookie.clear(requestContext.request) });
+      return reply(requestContext, 204, null, { "set-cookie": portalCookie.clear(requestContext.request) });
     },
     { application: "reads", detail },
   );
@@ -92,16 +93,12 @@ const Choice = Type.Object({ application_id: Type.String({ pattern: ulidPattern 
 
 /**
  * The login of application owners to the portal. The portal is a client of this server's own authorization endpoint, as
- * the application `loginId`. The code only identifies the user; its tokens are revoked at once. PKCE binds the code to
- * the browser that began the login: its verifier is in a cookie that scripts cannot read.
+ * the application `portalLogin`. The code only identifies the user; its tokens are revoked at once. PKCE binds the code
+ * to the browser that began the login: its verifier is in a cookie that scripts cannot read.
  */
-export function ownerLoginRoutes(
-  app: PublicListener,
-  deps: PublicDeps,
-  loginId: string,
-  session: PageCookie,
-): void {
-  const { publicUrl } = deps;
+export function ownerLoginRoutes(app: PublicListener, deps: PublicDeps): void {
+  const { publicUrl, portal, portalLogin: loginId } = deps;
+  if (!portal || !loginId) return;
   // Holds the verifier, and later the token that identifies the signed-in user.
   const cookie = pageCookie("onair_portal_login");
   const redirectUri = () => `${publicUrl()}/portal/signed-in`;
@@ -167,7 +164,7 @@ export function ownerLoginRoutes(
         throw error;
       }
       await deps.store.tokens.revoke(hash, loginId);
-      const header = session.set(request, token, sessionMs / 1000);
+      const header = portalCookie.set(request, token, sessionMs / 1000);
       return replyJson(requestContext, 200, begun, { "set-cookie": header });
     },
     { anyone: true, body: Choice, detail },

@@ -1,10 +1,11 @@
-import { messageOf } from "../domain/errors.ts";
-import { awsVariables } from "../operations/backups/destination.ts";
-import { readCredentials } from "../operations/backups/s3.ts";
+import type { Finding } from "../domain/findings.ts";
+import { examine } from "../operations/checks/checks.ts";
 import { checkArguments } from "../server/settings/command-line.ts";
 import { checkConfig, type Environment } from "../server/settings/read-config.ts";
-import { settingOptions, unknownVariables } from "../server/settings/setting-names.ts";
+import { settingOptions } from "../server/settings/setting-names.ts";
 import { settingsWithSources } from "../server/settings/shown-settings.ts";
+import { databaseAt } from "../server/storage.ts";
+import { databaseCheckProgram } from "../thread-programs.ts";
 import { readWord, switches } from "./arguments.ts";
 import { type Command, failed, ok, UsageError, wrongUsage } from "./command.ts";
 import { note, print } from "./output/print.ts";
@@ -46,33 +47,25 @@ Exit code: 0 if all is correct, 1 if check found unknown variables, 2 for mistak
     const action = readWord("action", word, actionNames, mistakes);
     if (action === undefined) throw new UsageError(mistakes.join("\n"));
     const checked = checkConfig(rest, env, {}, switches("json"));
-    const unknown = unknownVariables(env).map(({ name, meant }) => {
-      return `${name} is set, but is not a setting.${meant === null ? "" : ` Did you mean ${meant}?`}`;
-    });
-    for (const line of [...checked.mistakes, ...unknown]) note(line);
+    const subject = { ...checked, env, program: databaseCheckProgram, databaseAt, now: Date.now };
+    const findings = await Array.fromAsync(examine({ ...subject, place: "config" }));
+    const ofSettings = findings.filter(({ check }) => check === "settings");
+    noteProblems(action === "show" ? ofSettings : findings);
     if (checked.mistakes.length > 0) return wrongUsage;
     if (action === "show") return show(checked, checked.flags["json"] === true);
-    const missing = missingCredentials(checked.config.backupTo, env);
-    if (missing !== null) note(missing);
-    return check(unknown.length === 0);
+    if (ofSettings.some(({ status }) => status !== "ok")) return failed;
+    await print("The settings are correct.");
+    return ok;
   },
 };
 
-/** Returns a note when backups go to S3 without credentials; else null. The server may have them in its environment. */
-function missingCredentials(backupTo: string | null, env: Environment): string | null {
-  if (!backupTo?.startsWith("s3://")) return null;
-  try {
-    readCredentials(awsVariables(env));
-    return null;
-  } catch (error) {
-    return `backup-to is ${backupTo}. ${messageOf(error)} If only the service has them in its environment, that is fine.`;
+/** Notes what is not in order, and below it how to mend it, once for findings with the same advice. */
+function noteProblems(findings: readonly Finding[]): void {
+  const problems = findings.filter(({ status }) => status !== "ok");
+  for (const [i, { message, advice }] of problems.entries()) {
+    note(message);
+    if (advice !== null && advice !== problems[i + 1]?.advice) note(`  → ${advice}`);
   }
-}
-
-async function check(isKnown: boolean): Promise<number> {
-  if (!isKnown) return failed;
-  await print("The settings are correct.");
-  return ok;
 }
 
 async function show(checked: Parameters<typeof settingsWithSources>[0], json: boolean): Promise<number> {

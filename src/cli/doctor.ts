@@ -64,21 +64,25 @@ Exit code: 0 if nothing is wrong (warnings do not count), 1 if something is, 2 f
     const withData = url === null || isNamed;
     const findings: Finding[] = [];
     if (!json) await print(`onair ${versionWithCommit}\n`);
-    for await (const finding of examine({
-      config,
-      mistakes,
-      secretFiles,
-      env,
+    const asked = {
       url,
       certificate,
       withData,
       reach: reach === true,
       full: full === true,
+      integrityTimeoutMs: full ? Number.POSITIVE_INFINITY : integrityTimeoutMs,
+    };
+    const subject = {
+      config,
+      mistakes,
+      secretFiles,
+      env,
+      asked,
       program: databaseCheckProgram,
       databaseAt,
-      integrityTimeoutMs: full ? Number.POSITIVE_INFINITY : integrityTimeoutMs,
       now: Date.now,
-    })) {
+    };
+    for await (const finding of examine({ ...subject, place: "doctor" })) {
       findings.push(finding);
       if (!json) await print(shown(finding, screen(env)));
     }

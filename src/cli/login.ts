@@ -4,7 +4,7 @@ import { requestToken, type Session } from "../client/tokens.ts";
 import { html } from "../dev/sign-in.ts";
 import { minute } from "../domain/time.ts";
 import { codeChallenge, scopes } from "../domain/tokens.ts";
-import { isLoopback } from "../operations/checks/server.ts";
+import { isLoopback } from "../operations/checks/requests.ts";
 import { smallFile } from "../runtime/files.ts";
 import { printable } from "../runtime/terminal.ts";
 import { didYouMean } from "../server/settings/command-line.ts";

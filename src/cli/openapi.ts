@@ -1,9 +1,9 @@
 import { adminApp } from "../api/admin.ts";
 import { rateLimiter } from "../api/http/access.ts";
 import { Traffic } from "../api/http/context.ts";
-import { urlOf } from "../api/http/server.ts";
 import { openApiPath } from "../api/openapi/scalar.ts";
 import { publicApp } from "../api/public.ts";
+import { urlOf } from "../runtime/client-address.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Config } from "../server/settings/config.ts";
 import { variablesOf } from "../server/settings/setting-names.ts";

@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AddressInfo, connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { oauthCodeOf, oauthFields, speaksOAuth } from "../api/http/errors.ts";
-import { explainListenError, urlOf } from "../api/http/server.ts";
+import { explainListenError } from "../api/http/server.ts";
 import { crossOrigin } from "../api/public/listener.ts";
 import { newId } from "../domain/ids.ts";
 import type { Store } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
 import { secretHash } from "../domain/tokens.ts";
-import { isThisMachineAlone } from "../runtime/client-address.ts";
+import { isThisMachineAlone, urlOf } from "../runtime/client-address.ts";
 import { clockTime, printable, type Terminal } from "../runtime/terminal.ts";
 import type { Config } from "../server/settings/config.ts";
 import type { App } from "../server/start.ts";

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { font, fontHeaders, fontPath, htmlHeaders, htmlPage } from "../api/http/pages.ts";
-import { urlOf } from "../api/http/server.ts";
 import { newWebhookSecret } from "../delivery/signature.ts";
 import type { Store } from "../domain/store.ts";
 import { isoTime } from "../domain/time.ts";
 import { codeChallenge, type Scope } from "../domain/tokens.ts";
+import { urlOf } from "../runtime/client-address.ts";
 import type { Config } from "../server/settings/config.ts";
 import { firstFree, withAlternatives } from "./ports.ts";
 import type { SamplePerson } from "./sample-languages.ts";

@@ -94,3 +94,9 @@ function plainAddress(text: string): string | null {
   if (version === 0 || address.includes("%")) return null;
   return version === 4 ? (mapped ?? address) : new URL(`http://[${address}]`).hostname.slice(1, -1);
 }
+
+/** Returns the URL of a listener on this machine. */
+export function urlOf(hostname: string, port: number, isTls = false): string {
+  const host = hostname === "0.0.0.0" || hostname === "::" ? "127.0.0.1" : hostname;
+  return `${isTls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

@@ -526,7 +526,7 @@ function factsOf(core: Core, { store, limiter }: Memory, { streams }: RunningPub
     storage: () => ("directory" in location ? sizesOf(location.directory) : null),
     kindSizes: hourlyKinds(async () => {
       if ("database" in location) return store.statistics.kindSizes();
-      const { measuredSizes } = await import("../operations/checks/database.ts");
+      const { measuredSizes } = await import("../operations/checks/database-thread.ts");
       return measuredSizes(databaseCheckProgram, location.directory);
     }, now),
     watched: {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
-import { isLoopback } from "../../src/operations/checks/server.ts";
+import { isLoopback } from "../../src/operations/checks/requests.ts";
 import { hasOpenssl, selfSigned } from "../support/certificates.ts";
 import { endedServer, freePorts, ofCheck, statuses } from "../support/doctor.ts";
 import { ownDirectory } from "../support/server.ts";

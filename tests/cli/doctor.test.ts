@@ -129,13 +129,13 @@ describe("a server that is named", () => {
       "operator_key ok",
       "settings ok",
       "public_url ok",
+      "data_directory skipped",
       "file_modes ok",
       "disk_space ok",
       "search_index ok",
       "signing_key ok",
       "webhooks ok",
       "clock ok",
-      "data_directory skipped",
     ]);
     const misspelt = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ADMIN_PROT: "1" };
     const wrongHere = await examined(["--url", server.adminUrl, "--data", copy(), ...freePorts], misspelt);

@@ -156,9 +156,12 @@ test.skipIf(!hasOpenssl)("onair config check reports settings, and missing crede
     1,
     "",
     [
-      "ONAIR_PROT is set, but is not a setting. Did you mean ONAIR_PORT?",
-      "ONAIR_IMAGE_TAG is set, but is not a setting.",
-      "backup-to is s3://bucket/onair. No credentials for S3: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them into FILES/none under [default]. If only the service has them in its environment, that is fine.",
+      "ONAIR_PROT is not a setting, so it has no effect",
+      "  → rename it to ONAIR_PORT",
+      "ONAIR_IMAGE_TAG is not a setting of this version",
+      "  → unset it, unless another program uses it",
+      "backup-to is s3://bucket/onair. No credentials for S3: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them into FILES/none under [default].",
+      "  → if only the service has them in its environment, that is fine",
       "",
     ],
   ]);

@@ -3,7 +3,7 @@ import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, ValidationError } f
 import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { Certificate } from "../../operations/certificates.ts";
-import type { TrustedProxies } from "../../runtime/client-address.ts";
+import { type TrustedProxies, urlOf } from "../../runtime/client-address.ts";
 import { endOfTick, inTime } from "../../runtime/event-loop.ts";
 import type { Log } from "../../runtime/log.ts";
 import {
@@ -358,12 +358,6 @@ export function explainListenError<T>(hostname: string, port: number, option: st
     const remedy = code === "EADDRINUSE" ? ` with ${option}` : "";
     throw Object.assign(new Error(`${hostname}, port ${port}: ${why}${remedy}`, { cause: error }), { code });
   }
-}
-
-/** Returns the URL of a listener on this machine. */
-export function urlOf(hostname: string, port: number, isTls = false): string {
-  const host = hostname === "0.0.0.0" || hostname === "::" ? "127.0.0.1" : hostname;
-  return `${isTls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 interface RedirectOptions {

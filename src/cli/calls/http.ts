@@ -1,7 +1,7 @@
 import { OnairError } from "../../client/http.ts";
 import { type ErrorCode, withField } from "../../domain/errors.ts";
 import { day, minute, second } from "../../domain/time.ts";
-import { isLoopback } from "../../operations/checks/server.ts";
+import { isLoopback } from "../../operations/checks/requests.ts";
 import { printable } from "../../runtime/terminal.ts";
 import { note } from "../output/print.ts";
 

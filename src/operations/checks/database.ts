@@ -1,203 +1,259 @@
 import { readSigningKey } from "../../delivery/signature.ts";
 import { messageOf } from "../../domain/errors.ts";
-import { type Finding, findingsOf } from "../../domain/findings.ts";
-import { type DatabaseFacts, shownSizes } from "../../domain/storage.ts";
+import { shownSizes } from "../../domain/storage.ts";
 import { isoTime, minute, shownDuration } from "../../domain/time.ts";
-import { createLog } from "../../runtime/log.ts";
-import { startThread } from "../../runtime/threads.ts";
-import { look, type SchemaState, schemaState } from "../../store/sqlite/open.ts";
-import { type BrokenBodies, databaseFacts, type FileFacts } from "../../store/sqlite/sizes.ts";
-import type { DatabaseCheck, DatabaseThread } from "./database-worker.ts";
+import { shownDataLocation } from "../../store/location.ts";
+import { measuredSizes } from "./database-thread.ts";
+import type { Check } from "./subject.ts";
 
-interface IntegrityOptions extends DatabaseCheck {
-  /** The URL of `database-worker.ts`. */
-  readonly program: string;
-  /** The time limit of the check. */
-  readonly timeoutMs: number;
-}
+/*
+ * Checks of the database, in a file or in PostgreSQL, and of what it says.
+ */
 
 const restore =
   'restore a backup into another directory ("onair restore"), and keep this one for examination';
+const patiently = '"onair doctor --full" has no time limit';
+const notFinished = (timeoutMs: number) => `not finished within ${timeoutMs / 1000} s`;
 
-function checkThread(program: string, start: DatabaseCheck) {
-  return startThread<DatabaseThread>({
-    name: "check",
-    program,
-    start,
-    logLevel: "off",
-    log: createLog("off"),
-    failed() {},
-    offered: {},
-  });
-}
-
-/**
- * Reads the facts of a database in use by this server. It runs in a thread, because counting users would block
- * requests.
- */
-export async function factsElsewhere(program: string, data: string): Promise<FileFacts> {
-  const { remote, started, end } = checkThread(program, { data, full: false });
-  return started.then(() => remote.facts()).finally(end);
-}
-
-/** Runs SQLite's integrity and foreign key checks, then reads the bodies of all events. */
-export async function* integrityFindings(options: IntegrityOptions): AsyncGenerator<Finding> {
-  const { data, full, program, timeoutMs } = options;
-  const pages = findingsOf("integrity");
-  const references = findingsOf("foreign_keys");
-  const bodies = findingsOf("event_bodies");
-  const { remote, started, end } = checkThread(program, { data, full });
-  const late = Promise.withResolvers<null>();
-  const timer =
-    timeoutMs === Number.POSITIVE_INFINITY ? null : setTimeout(() => late.resolve(null), timeoutMs);
-  const inTime = <T>(call: () => Promise<T>) => Promise.race([late.promise, started.then(call)]);
-  const tooLong = `not finished within ${timeoutMs / 1000} s`;
-  const patiently = '"onair doctor --full" has no time limit';
-  try {
-    const broken = await inTime(() => remote.brokenPages());
-    if (broken === null) return yield pages.skipped(tooLong, patiently);
-    for (const fault of broken) yield pages.wrong(`the database is damaged: ${fault}`, restore);
-    if (broken.length > 0) return;
-    yield pages.ok(full ? "every page and index is intact" : "every page is intact");
-    const dangling = await inTime(() => remote.danglingTables());
-    if (dangling === null) yield references.skipped(tooLong, patiently);
-    else if (dangling.length === 0) yield references.ok("every row refers to rows that exist");
-    else yield references.wrong(`rows of ${dangling.join(", ")} refer to rows that do not exist`, restore);
-    const lost = await inTime(() => remote.brokenBodies());
-    yield lost === null ? bodies.skipped(tooLong, patiently) : bodyFinding(lost);
-  } catch (error) {
-    yield pages.wrong(messageOf(error)); // the message says what to do
-  } finally {
-    if (timer !== null) clearTimeout(timer);
-    end();
-  }
-}
-
-function bodyFinding({ count, first }: BrokenBodies): Finding {
-  const { ok, wrong } = findingsOf("event_bodies");
-  if (count === 0) return ok("the body of every event can be read");
-  const named = `${first.join(", ")}${count > first.length ? ", …" : ""}`;
-  return wrong(
-    `${count === 1 ? "the body of an event is" : `the bodies of ${count} events are`} damaged (${named}): deliveries with it fail, all others are sent`,
-    `have the platform publish the events again, under new ids, if they are still wanted; the disk may damage more data: ${restore}`,
-  );
-}
-
-/** Measures the bytes used by each kind of data, in a separate thread. Rejects when the database cannot be read. */
-export async function measuredSizes(program: string, data: string) {
-  const { remote, started, end } = checkThread(program, { data, full: false });
-  return started.then(() => remote.sizes()).finally(end);
-}
-
-/** Reports the space used by each kind of data. */
-export async function sizeFinding(program: string, data: string): Promise<Finding> {
-  const { ok, skipped } = findingsOf("sizes");
-  try {
-    return ok(shownSizes(await measuredSizes(program, data)));
-  } catch (error) {
-    return skipped(messageOf(error));
-  }
-}
-
-/**
- * Reads the schema version of the database, and its facts (else null) if that is the version of this program. `isWhole`
- * is false when damaged pages were already reported; then an unreadable database adds no finding.
- */
-export function readFacts(
-  data: string,
-  { isServed, isWhole }: { readonly isServed: boolean; readonly isWhole: boolean },
-): { findings: Finding[]; facts: FileFacts | null } {
-  const { ok, warning, wrong } = findingsOf("schema");
-  let state: SchemaState;
-  try {
-    state = look(data, schemaState);
-    if (state.pending.length > 0) {
-      const message = `the database has an older schema (${state.applied.at(-1) ?? "empty"}): ${state.pending.length} migrations are pending`;
-      const advice = isServed
-        ? "a server of an older version uses it: stop that server, and start one of this version"
-        : '"onair migrate --backup FILE" or the next "onair serve" upgrades it';
-      return { findings: [warning(message, advice)], facts: null };
+export const integrityCheck: Check = {
+  name: "integrity",
+  looksAt:
+    "SQLite's `quick_check`; with `--full` its `integrity_check`, which compares indexes with their tables",
+  places: ["doctor"],
+  async *run(subject, { ok, wrong, skipped }) {
+    const { pages, asked } = subject;
+    if (pages === null) return;
+    try {
+      const broken = await pages.broken();
+      if (broken === null) return yield skipped(notFinished(asked.integrityTimeoutMs), patiently);
+      subject.isDamaged = broken.length > 0;
+      for (const fault of broken) yield wrong(`the database is damaged: ${fault}`, restore);
+      if (broken.length > 0) return;
+      subject.isIntact = true;
+      yield ok(asked.full ? "every page and index is intact" : "every page is intact");
+    } catch (error) {
+      subject.isDamaged = true;
+      yield wrong(messageOf(error)); // the message says what to do
     }
-  } catch (error) {
-    return { findings: isWhole ? [wrong(messageOf(error))] : [], facts: null };
-  }
-  const findings = [ok(`the database has the schema of this version (${state.applied.at(-1)})`)];
-  try {
-    return { findings, facts: look(data, databaseFacts) };
-  } catch (error) {
-    return { findings: [wrong(`the database cannot be read: ${messageOf(error)}`, restore)], facts: null };
-  }
-}
+  },
+};
 
-/** Reports what the facts of a database say. */
-export function* factFindings(facts: DatabaseFacts, now: number): Generator<Finding> {
-  yield searchFinding(facts);
-  yield signingKeyFinding(facts);
-  yield webhookFinding(facts, now);
-  const { heldSince } = facts;
-  if (!heldSince) return;
-  yield findingsOf("deliveries_held").warning(
-    `deliveries are held since ${heldSince}, because a backup was restored or a server was started with --hold-deliveries`,
-    'run "onair deliveries release" once no other server uses a copy of this data',
-  );
-}
+export const foreignKeysCheck: Check = {
+  name: "foreign_keys",
+  looksAt: "rows refer to rows that exist",
+  places: ["doctor"],
+  async *run({ pages, isIntact, asked }, { ok, wrong, skipped }) {
+    if (pages === null || !isIntact) return;
+    const dangling = await pages.dangling();
+    if (dangling === null) yield skipped(notFinished(asked.integrityTimeoutMs), patiently);
+    else if (dangling.length === 0) yield ok("every row refers to rows that exist");
+    else yield wrong(`rows of ${dangling.join(", ")} refer to rows that do not exist`, restore);
+  },
+};
 
-function searchFinding({ users, indexedUsers }: DatabaseFacts): Finding {
-  const { ok, wrong } = findingsOf("search_index");
-  const shown = (count: number) => count.toLocaleString("en");
-  if (users === indexedUsers) {
-    return ok(`${shown(users)} ${users === 1 ? "user" : "users"}, all in the search index`);
-  }
-  return wrong(
-    `the search index has ${shown(indexedUsers)} of ${shown(users)} users`,
-    'stop the server and run "onair migrate --rebuild-search"',
-  );
-}
-
-function signingKeyFinding({ signingKey }: DatabaseFacts): Finding {
-  const { ok, warning, wrong } = findingsOf("signing_key");
-  if (signingKey === null)
-    return warning(
-      "there is no signing key yet",
-      "the next start of the server makes one; receivers then need its public key",
+export const eventBodiesCheck: Check = {
+  name: "event_bodies",
+  looksAt: "the bodies of events can be unpacked; deliveries of one that is damaged end as `failed`",
+  places: ["doctor"],
+  async *run({ pages, isIntact, asked }, { ok, wrong, skipped }) {
+    if (pages === null || !isIntact) return;
+    const lost = await pages.bodies();
+    if (lost === null) return yield skipped(notFinished(asked.integrityTimeoutMs), patiently);
+    const { count, first } = lost;
+    if (count === 0) return yield ok("the body of every event can be read");
+    const named = `${first.join(", ")}${count > first.length ? ", …" : ""}`;
+    yield wrong(
+      `${count === 1 ? "the body of an event is" : `the bodies of ${count} events are`} damaged (${named}): deliveries with it fail, all others are sent`,
+      `have the platform publish the events again, under new ids, if they are still wanted; the disk may damage more data: ${restore}`,
     );
-  try {
-    readSigningKey(signingKey);
-    return ok("a valid Ed25519 key");
-  } catch {
-    return wrong("the signing key of webhooks is not an Ed25519 key", restore);
-  }
-}
+  },
+};
 
-function webhookFinding(facts: DatabaseFacts, now: number): Finding {
-  const { ok, warning } = findingsOf("webhooks");
-  const { failingEndpoints, disabledEndpoints, unwellApplications, oldestPendingAt } = facts;
-  const many = facts.isPendingPartial ? " or more" : "";
-  const age =
-    oldestPendingAt === null ? "" : `, the oldest waiting for ${shownDuration(now - oldestPendingAt)}`;
-  const pending = `pending deliveries: ${facts.pending.toLocaleString("en")}${many}${age}`;
-  const unwell = failingEndpoints + disabledEndpoints;
-  if (unwell === 0) return ok(`no endpoint is failing; ${pending}`);
-  const which = `${unwellApplications.join(", ")}${unwell > unwellApplications.length ? ", …" : ""}`;
-  return warning(
-    `failing endpoints: ${failingEndpoints}, disabled: ${disabledEndpoints} (applications ${which}); ${pending}`,
-    '"onair apps show ID" says why; "onair apps enable-endpoint ID" enables a disabled one again',
-  );
-}
+export const databaseCheck: Check = {
+  name: "database",
+  looksAt: "on PostgreSQL: it answers where the settings say, and which version it is",
+  places: ["server", "doctor"],
+  async *run(subject, { ok, wrong }) {
+    const { database } = subject;
+    const state = await subject.postgres();
+    if (state === null || database === null) return;
+    if (state.problem !== null) yield wrong(state.problem);
+    else if (state.facts)
+      yield ok(`PostgreSQL ${state.facts.version} answers at ${shownDataLocation({ database })}`);
+  },
+};
+
+export const schemaCheck: Check = {
+  name: "schema",
+  looksAt: "the schema of the database is that of this version",
+  places: ["server", "doctor"],
+  async *run(subject, { ok, warning, wrong }) {
+    const { database } = subject;
+    const file = await subject.file();
+    const schema = (file ?? (await subject.postgres()))?.schema ?? null;
+    if (schema === null) {
+      // A server checks the schema of a file at its start.
+      const isKnown = file === null || subject.place === "server" || subject.isDamaged;
+      if (!isKnown && file.problem !== null) yield wrong(file.problem);
+      return;
+    }
+    const newest = schema.applied.at(-1);
+    const pending = `${schema.pending.length} migrations are pending`;
+    if (schema.pending.length > 0 && database !== null)
+      yield warning(
+        `${shownDataLocation({ database })} ${newest === undefined ? "is empty" : `has an older schema (${newest})`}: ${pending}`,
+        '"onair migrate" or the next "onair serve" upgrades it',
+      );
+    else if (schema.pending.length > 0)
+      yield warning(
+        `the database has an older schema (${newest ?? "empty"}): ${pending}`,
+        subject.holder === null
+          ? '"onair migrate --backup FILE" or the next "onair serve" upgrades it'
+          : "a server of an older version uses it: stop that server, and start one of this version",
+      );
+    else if (file?.problem) yield wrong(`the database cannot be read: ${file.problem}`, restore);
+    else yield ok(`the database has the schema of this version (${newest})`);
+  },
+};
+
+export const primaryCheck: Check = {
+  name: "primary",
+  looksAt:
+    "shown only for a URL with several hosts: one of them alone accepts writes; names a former primary by its older timeline",
+  places: ["server", "doctor"],
+  async *run(subject, { ok, wrong, skipped }) {
+    const writable = (await subject.postgres())?.writable ?? null;
+    if (writable === null) return;
+    const [newest, ...others] = writable;
+    if (!newest) return yield skipped("no host of the URL answered as primary");
+    if (others.length === 0)
+      return yield ok(`${newest.host} is the only host of the URL that accepts writes`);
+    const shown = writable.map(({ host, timeline }) => `${host} (timeline ${timeline})`);
+    const former = others.filter(({ timeline }) => timeline < newest.timeline).map(({ host }) => host);
+    yield wrong(
+      `${shown.length} hosts of the URL accept writes: ${shown.join(", ")}. What one of them stores, the others do not have`,
+      former.length === others.length
+        ? `stop PostgreSQL on the former primary ${former.join(", ")}, and make it a standby of ${newest.host}`
+        : "name only hosts of one primary and its standbys in the URL, and stop PostgreSQL on all others",
+    );
+  },
+};
+
+export const searchIndexCheck: Check = {
+  name: "search_index",
+  looksAt: "it has as many users as their table",
+  places: ["server", "doctor"],
+  async *run(subject, { ok, wrong }) {
+    const facts = await subject.facts();
+    if (facts === null) return;
+    const { users, indexedUsers } = facts;
+    const shown = (count: number) => count.toLocaleString("en");
+    if (users === indexedUsers)
+      return yield ok(`${shown(users)} ${users === 1 ? "user" : "users"}, all in the search index`);
+    yield wrong(
+      `the search index has ${shown(indexedUsers)} of ${shown(users)} users`,
+      'stop the server and run "onair migrate --rebuild-search"',
+    );
+  },
+};
+
+export const signingKeyCheck: Check = {
+  name: "signing_key",
+  looksAt: "it exists and is an Ed25519 key",
+  places: ["server", "doctor"],
+  async *run(subject, { ok, warning, wrong }) {
+    const facts = await subject.facts();
+    if (facts === null) return;
+    if (facts.signingKey === null)
+      return yield warning(
+        "there is no signing key yet",
+        "the next start of the server makes one; receivers then need its public key",
+      );
+    try {
+      readSigningKey(facts.signingKey);
+    } catch {
+      return yield wrong("the signing key of webhooks is not an Ed25519 key", restore);
+    }
+    yield ok("a valid Ed25519 key");
+  },
+};
+
+export const webhooksCheck: Check = {
+  name: "webhooks",
+  looksAt: "failing and disabled endpoints with their applications, and number and age of waiting deliveries",
+  places: ["server", "doctor"],
+  async *run(subject, { ok, warning }) {
+    const facts = await subject.facts();
+    if (facts === null) return;
+    const { failingEndpoints, disabledEndpoints, unwellApplications, oldestPendingAt } = facts;
+    const many = facts.isPendingPartial ? " or more" : "";
+    const age =
+      oldestPendingAt === null
+        ? ""
+        : `, the oldest waiting for ${shownDuration(subject.now() - oldestPendingAt)}`;
+    const pending = `pending deliveries: ${facts.pending.toLocaleString("en")}${many}${age}`;
+    const unwell = failingEndpoints + disabledEndpoints;
+    if (unwell === 0) return yield ok(`no endpoint is failing; ${pending}`);
+    const which = `${unwellApplications.join(", ")}${unwell > unwellApplications.length ? ", …" : ""}`;
+    yield warning(
+      `failing endpoints: ${failingEndpoints}, disabled: ${disabledEndpoints} (applications ${which}); ${pending}`,
+      '"onair apps show ID" says why; "onair apps enable-endpoint ID" enables a disabled one again',
+    );
+  },
+};
+
+export const deliveriesHeldCheck: Check = {
+  name: "deliveries_held",
+  looksAt: "shown only while a [restored](backups.md#restoring) copy is not released, and sends nothing",
+  places: ["server", "doctor"],
+  async *run(subject, { warning }) {
+    const heldSince = (await subject.facts())?.heldSince;
+    if (!heldSince) return;
+    yield warning(
+      `deliveries are held since ${heldSince}, because a backup was restored or a server was started with --hold-deliveries`,
+      'run "onair deliveries release" once no other server uses a copy of this data',
+    );
+  },
+};
+
+export const sizesCheck: Check = {
+  name: "sizes",
+  looksAt:
+    "space used by each kind of data; whether much of it is free and not returned ([Disk](disk.md#free-space))",
+  places: ["server", "doctor"],
+  async *run(subject, { ok, skipped }) {
+    const { directory, place, program } = subject;
+    const kinds = (await subject.postgres())?.kinds ?? null;
+    if (kinds !== null) return yield ok(shownSizes(kinds));
+    // A server measures the sizes of a file once an hour, for the console.
+    if (directory === null || place === "server" || !(await subject.facts())) return;
+    try {
+      yield ok(shownSizes(await measuredSizes(program, directory)));
+    } catch (error) {
+      yield skipped(messageOf(error));
+    }
+  },
+};
 
 const earliest = Date.parse("2026-01-01T00:00:00Z");
 
-/** Checks that the clock is plausible: tokens, retries and signatures depend on it. */
-export function clockFinding(now: number, newestEventAt: number | null): Finding {
-  const { ok, wrong } = findingsOf("clock");
-  const advice = "set the clock, by NTP if possible";
-  const shown = isoTime(now);
-  if (now < earliest)
-    return wrong(`the clock says ${shown}, which is before the release of this version`, advice);
-  if (newestEventAt !== null && newestEventAt > now + minute)
-    return wrong(
-      `the clock says ${shown}, ${shownDuration(newestEventAt - now)} before the newest event`,
-      `${advice}; if it is right now, it was ahead when that event was published`,
-    );
-  return ok(`it is ${shown}`);
-}
+export const clockCheck: Check = {
+  name: "clock",
+  looksAt:
+    "not before this version was built, nor before the newest event; with `--url`, compared with the server's",
+  places: ["server", "doctor"],
+  async *run(subject, { ok, wrong }) {
+    const newestEventAt = (await subject.facts())?.newestEventAt ?? null;
+    const now = subject.now();
+    const advice = "set the clock, by NTP if possible";
+    const shown = isoTime(now);
+    if (now < earliest)
+      return yield wrong(`the clock says ${shown}, which is before the release of this version`, advice);
+    if (newestEventAt !== null && newestEventAt > now + minute)
+      return yield wrong(
+        `the clock says ${shown}, ${shownDuration(newestEventAt - now)} before the newest event`,
+        `${advice}; if it is right now, it was ahead when that event was published`,
+      );
+    yield ok(`it is ${shown}`);
+  },
+};

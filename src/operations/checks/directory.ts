@@ -1,71 +1,91 @@
-import { accessSync, constants, readdirSync, type Stats, statSync } from "node:fs";
+import { readdirSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { shownTooSmall } from "../../domain/backups.ts";
 import { messageOf } from "../../domain/errors.ts";
 import { type Finding, findingsOf } from "../../domain/findings.ts";
 import { idTime } from "../../domain/ids.ts";
-import { diskForecast, type FreeSpace, leastFreeBytes, shownBytes } from "../../domain/storage.ts";
+import { diskForecast, leastFreeBytes, shownBytes } from "../../domain/storage.ts";
 import { day, shownDuration } from "../../domain/time.ts";
-import { databaseIn, lockFile, pidFile } from "../../store/sqlite/directory.ts";
-import { type AwsVariables, destinationOfOthers } from "../backups/destination.ts";
-import { type BackupConfig, everyMsOf, openBackupDestination } from "../backups/open-backups.ts";
+import { lockFile, pidFile } from "../../store/sqlite/directory.ts";
+import { awsVariables, destinationOfOthers } from "../backups/destination.ts";
+import { everyMsOf, openBackupDestination } from "../backups/open-backups.ts";
 import { tooSmallFor } from "../backups/open-destination.ts";
+import { readCredentials } from "../backups/s3.ts";
 import { sizesOf } from "../storage.ts";
+import { type Check, type DirectoryUse, type Subject, statsOf } from "./subject.ts";
 
-/** Checks that this user can use the data directory, which all further checks need. */
-export function directoryFinding(data: string): Finding {
-  const { ok, warning, wrong } = findingsOf("data_directory");
-  const stats = statsOf(data);
-  if (stats === "out of reach")
-    return wrong(
-      `this user cannot access ${data}`,
-      "run this as the user of the server, or correct the path",
-    );
-  if (!stats)
-    return wrong(
-      `there is no directory ${data}`,
-      'name another one with --data, or let "onair serve" create it',
-    );
-  if (!stats.isDirectory()) return wrong(`${data} is not a directory`, "name another one with --data");
-  const refusal = refusalOf(data);
-  if (refusal === "EROFS")
-    return wrong(
-      `the file system of ${data} is mounted read-only`,
-      "see the kernel log for the reason, and mount it read-write",
-    );
-  if (refusal !== null)
-    return wrong(
-      `this user cannot write in ${data}`,
-      "run this as the user of the server, or chown the directory",
-    );
-  if (!statSync(databaseIn(data), { throwIfNoEntry: false }))
-    return warning(
-      `${data} has no database yet`,
-      '"onair serve" creates one; "onair restore" restores one from a backup',
-    );
-  return ok(`${data} exists, and this user can write in it`);
-}
-
-/**
- * Returns null when nothing exists there, and `out of reach` when a part of the path is not a directory or not
- * accessible.
+/*
+ * Checks of the data directory, its disk and its backups.
  */
-function statsOf(path: string): Stats | null | "out of reach" {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) ?? null;
-  } catch {
-    return "out of reach";
-  }
-}
 
-/** Returns the error code of accessing a directory for reading and writing; null when this user may. */
-function refusalOf(directory: string): string | null {
-  const { R_OK, W_OK, X_OK } = constants;
-  try {
-    accessSync(directory, R_OK | W_OK | X_OK);
-    return null;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? "";
+export const directoryCheck: Check = {
+  name: "data_directory",
+  looksAt: "it exists, and this user may write in it",
+  places: ["server", "doctor"],
+  async *run(subject, { ok, warning, wrong, skipped }) {
+    const { directory, place } = subject;
+    if (directory === null) return;
+    if (place === "server") {
+      const problem = (await subject.file())?.problem ?? null;
+      return yield problem === null
+        ? skipped("the database pages were not read, because that takes long", '"onair doctor" reads them')
+        : wrong(`the data directory cannot be read: ${problem}`, "check the disk and the log");
+    }
+    const said = { usable: ok, "without a database": warning };
+    const { use } = subject;
+    const [message, advice] = uses[use](directory);
+    yield (use === "usable" || use === "without a database" ? said[use] : wrong)(message, advice);
+  },
+};
+
+const uses: Readonly<Record<DirectoryUse, (data: string) => [message: string, advice?: string]>> = {
+  "out of reach": (data) => [
+    `this user cannot access ${data}`,
+    "run this as the user of the server, or correct the path",
+  ],
+  missing: (data) => [
+    `there is no directory ${data}`,
+    'name another one with --data, or let "onair serve" create it',
+  ],
+  "not a directory": (data) => [`${data} is not a directory`, "name another one with --data"],
+  "read-only": (data) => [
+    `the file system of ${data} is mounted read-only`,
+    "see the kernel log for the reason, and mount it read-write",
+  ],
+  "not writable": (data) => [
+    `this user cannot write in ${data}`,
+    "run this as the user of the server, or chown the directory",
+  ],
+  "without a database": (data) => [
+    `${data} has no database yet`,
+    '"onair serve" creates one; "onair restore" restores one from a backup',
+  ],
+  usable: (data) => [`${data} exists, and this user can write in it`],
+};
+
+export const fileModesCheck: Check = {
+  name: "file_modes",
+  looksAt:
+    "files with secrets, backups included, have mode 0600, and all belong to one user; a warning if everybody can read a file of a secret or a TLS key that the settings name",
+  places: ["server", "doctor"],
+  async *run(subject, say) {
+    if (subject.asked.withData) yield* secretFiles(subject, say);
+    const data = await subject.openDirectory();
+    if (data !== null) yield* dataFiles(data, say);
+  },
+};
+
+type Say = ReturnType<typeof findingsOf>;
+
+/** Warns of files with secret settings that every user can read; access by a group is allowed. */
+function* secretFiles({ secretFiles }: Subject, { warning }: Say): Generator<Finding> {
+  for (const path of process.platform === "win32" ? [] : secretFiles) {
+    const stats = statsOf(path);
+    if (stats && stats !== "out of reach" && (stats.mode & 0o007) !== 0)
+      yield warning(
+        `${path} holds a secret, and every user of this machine can read it (mode ${modeOf(stats)})`,
+        `chmod o= ${path}`,
+      );
   }
 }
 
@@ -75,41 +95,31 @@ const ours = /^(onair\.|dev\.json$)/;
 const listed = 10;
 
 /** Checks that other users cannot read or change the files of a data directory. */
-export function* modeFindings(data: string): Generator<Finding> {
-  const { ok, wrong, skipped } = findingsOf("file_modes");
-  if (process.platform === "win32") return yield skipped("Windows has no file modes");
+function* dataFiles(data: string, say: Say): Generator<Finding> {
+  if (process.platform === "win32") return yield say.skipped("Windows has no file modes");
   const directory = statSync(data);
   const files = filesOf(data);
   const isOpen = (directory.mode & 0o022) !== 0;
   if (isOpen)
-    yield wrong(`other users can change files in ${data} (mode ${modeOf(directory)})`, `chmod 700 ${data}`);
+    yield say.wrong(
+      `other users can change files in ${data} (mode ${modeOf(directory)})`,
+      `chmod 700 ${data}`,
+    );
   const readable = files.filter(({ isSecret, stats }) => isSecret && (stats.mode & 0o077) !== 0);
   for (const { path, stats } of readable.slice(0, listed))
-    yield wrong(
+    yield say.wrong(
       `${path} holds secrets, and other users can read it (mode ${modeOf(stats)})`,
       `chmod 600 ${path}`,
     );
-  if (readable.length > listed) yield wrong(`the same for ${readable.length - listed} more files`);
+  if (readable.length > listed) yield say.wrong(`the same for ${readable.length - listed} more files`);
   const foreign = files.find(({ stats }) => stats.uid !== directory.uid);
   if (foreign)
-    yield wrong(
+    yield say.wrong(
       `${foreign.path} belongs to user ${foreign.stats.uid}, but ${data} to user ${directory.uid}`,
       `chown -R ${directory.uid} ${data}, if that is the user of the server`,
     );
   if (!isOpen && readable.length === 0 && !foreign)
-    yield ok(`${files.length} files, accessible only to their owner`);
-}
-
-/** Warns of files with secret settings that every user can read; access by a group is allowed. */
-export function* secretFileFindings(files: readonly string[]): Generator<Finding> {
-  for (const path of process.platform === "win32" ? [] : files) {
-    const stats = statsOf(path);
-    if (stats && stats !== "out of reach" && (stats.mode & 0o007) !== 0)
-      yield findingsOf("file_modes").warning(
-        `${path} holds a secret, and every user of this machine can read it (mode ${modeOf(stats)})`,
-        `chmod o= ${path}`,
-      );
-  }
+    yield say.ok(`${files.length} files, accessible only to their owner`);
 }
 
 const modeOf = ({ mode }: Stats) => (mode & 0o777).toString(8).padStart(4, "0");
@@ -133,6 +143,18 @@ function filesOf(data: string): FoundFile[] {
   });
 }
 
+export const diskSpaceCheck: Check = {
+  name: "disk_space",
+  looksAt: "at least 256 MB; a warning if there is no space for a backup",
+  places: ["server", "doctor"],
+  async *run(subject) {
+    const data = await subject.openDirectory();
+    if (data === null) return;
+    const { free_bytes, database_bytes } = sizesOf(data);
+    yield spaceFinding(data, free_bytes, database_bytes);
+  },
+};
+
 /**
  * Checks the free space for a database of `databaseBytes`. Its write-ahead log may grow to a quarter of the required
  * minimum.
@@ -150,48 +172,63 @@ export function spaceFinding(data: string, freeBytes: number, databaseBytes: num
   return ok(`${free}; its database has ${shownBytes(databaseBytes)}`);
 }
 
-/** Measures the free space of a data directory and checks it. */
-export function measuredSpace(data: string): Finding {
-  const { free_bytes, database_bytes } = sizesOf(data);
-  return spaceFinding(data, free_bytes, database_bytes);
-}
-
 /** A forecast of less time than this is a warning. */
 const soonFullMs = 7 * day;
 
-/**
- * Forecasts when the disk of a data directory is full, from an earlier measurement; no finding when it does not fill.
- */
-export function* forecastFindings(data: string, before: FreeSpace | null, now: number): Generator<Finding> {
-  const { usedPerDay, fullAt } = diskForecast(before, sizesOf(data).free_bytes, now);
-  if (usedPerDay === null || fullAt === null) return;
-  const { ok, warning } = findingsOf("disk_forecast");
-  const left = fullAt - now;
-  const found = `the disk of ${data} fills by ${shownBytes(usedPerDay)} a day, and will be full in ${shownDuration(left)}`;
-  yield left > soonFullMs
-    ? ok(found)
-    : warning(found, "free some space, or keep less data: --max-data-size, --keep-delivered-days");
+export const diskForecastCheck: Check = {
+  name: "disk_forecast",
+  looksAt:
+    "shown only if the disk is filling up: growth a day over the last week, and when it will be full; a warning within 7 days",
+  places: ["server", "doctor"],
+  async *run(subject, { ok, warning }) {
+    const data = await subject.openDirectory();
+    const facts = (await subject.file())?.facts;
+    if (data === null || !facts) return;
+    const now = subject.now();
+    const { usedPerDay, fullAt } = diskForecast(facts.freeBefore, sizesOf(data).free_bytes, now);
+    if (usedPerDay === null || fullAt === null) return;
+    const left = fullAt - now;
+    const found = `the disk of ${data} fills by ${shownBytes(usedPerDay)} a day, and will be full in ${shownDuration(left)}`;
+    yield left > soonFullMs
+      ? ok(found)
+      : warning(found, "free some space, or keep less data: --max-data-size, --keep-delivered-days");
+  },
+};
+
+export const backupsCheck: Check = {
+  name: "backups",
+  looksAt:
+    "age of the newest; wrong if older than two periods of `--backup-every`; a warning if there is no space for the next one; S3 only with `--reach`, which rewrites the id there",
+  places: ["config", "doctor"],
+  async *run(subject, say) {
+    if (subject.place === "config") yield* credentials(subject, say);
+    else if (await subject.file()) yield* keptBackups(subject, say);
+  },
+};
+
+/** Warns of missing credentials for backups to S3. */
+function* credentials({ config: { backupTo }, env }: Subject, { warning }: Say): Generator<Finding> {
+  if (!backupTo?.startsWith("s3://")) return;
+  try {
+    readCredentials(awsVariables(env));
+  } catch (error) {
+    yield warning(
+      `backup-to is ${backupTo}. ${messageOf(error)}`,
+      "if only the service has them in its environment, that is fine",
+    );
+  }
 }
 
-interface BackupQuestion {
-  readonly data: string;
-  /** The id of the data: null before the first start, undefined where the database cannot be read. */
-  readonly dataId: string | null | undefined;
-  readonly config: BackupConfig;
-  readonly aws: AwsVariables;
-  /** Whether to send requests to storage in the network. */
-  readonly reach: boolean;
-  readonly now: number;
-}
-
-/** Checks the age of the newest backup, and the backup destination. */
-export async function* backupFindings(question: BackupQuestion): AsyncGenerator<Finding> {
-  const { data, dataId, config, aws, reach, now } = question;
-  const { ok, warning, wrong, skipped } = findingsOf("backups");
+/** Checks the age of the newest backup, and the destination. */
+async function* keptBackups(subject: Subject, { ok, warning, wrong, skipped }: Say): AsyncGenerator<Finding> {
+  const { config, env } = subject;
+  const { reach } = subject.asked;
+  const data = subject.directory ?? "";
+  const dataId = (await subject.file())?.facts?.dataId;
   if (config.backupTo?.startsWith("s3://") && !reach)
     return yield skipped(`${config.backupTo} was not checked`, "check it with --reach");
   try {
-    const { settings, destination, shown } = await openBackupDestination(data, config, aws);
+    const { settings, destination, shown } = await openBackupDestination(data, config, awsVariables(env));
     const owner = await destination.owner();
     if (owner !== null && dataId !== undefined && owner !== dataId) throw destinationOfOthers(shown);
     if (owner !== null && reach && !(await destination.keepsFirst(owner)))
@@ -211,7 +248,7 @@ export async function* backupFindings(question: BackupQuestion): AsyncGenerator<
     const times = (await destination.list()).map(({ id }) => idTime(id));
     const everyMs = everyMsOf(config);
     const make = 'look for the reason in the log, and make one with "onair backup"';
-    const age = times.length === 0 ? null : Math.max(0, now - Math.max(...times));
+    const age = times.length === 0 ? null : Math.max(0, subject.now() - Math.max(...times));
     const found =
       age === null
         ? `no backup in ${shown}`

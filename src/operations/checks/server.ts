@@ -1,78 +1,47 @@
 import { publicKeyForms } from "../../delivery/signature.ts";
-import { type Finding, findingsOf } from "../../domain/findings.ts";
-import { jsonObject } from "../../domain/validation/json.ts";
-import { beginningOf } from "../../runtime/files.ts";
-import type { Config } from "../../server/settings/config.ts";
+import type { Finding, findingsOf } from "../../domain/findings.ts";
+import { ask, fieldOf, isLoopback, type ServerAnswer } from "./requests.ts";
+import type { Check, Subject } from "./subject.ts";
 
-const timeoutMs = 5_000;
-const longestAnswer = 256 * 1024;
-
-/** Whether a host, with or without the brackets of a URL, is a loopback address or the wildcard address. */
-export function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.[0-9]{1,3}){3}|\[?::1?\]?|0\.0\.0\.0)$/i.test(host);
-}
-
-/** The answer of a server. */
-interface ServerAnswer {
-  readonly status: number;
-  readonly body: string;
-  /** The time in the `Date` header; null when the answer has none. */
-  readonly at: number | null;
-}
-
-/** A client certificate for an admin listener that requires one. Both fields are PEM. */
-export interface ClientCertificate {
-  readonly cert: string;
-  readonly key: string;
-}
-
-interface AskOptions {
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly certificate?: ClientCertificate | null;
-}
-
-/**
- * Requests a URL of a server, with a time limit and without following redirects. Returns the reason, as a string, when
- * there is no answer.
+/*
+ * Checks of the server that uses the settings or the data, and of what one could listen on.
  */
-export async function ask(
-  url: string,
-  { headers = {}, certificate = null }: AskOptions = {},
-): Promise<ServerAnswer | string> {
-  const isHere = isLoopback(new URL(url).hostname);
-  try {
-    const response = await fetch(url, {
-      headers,
-      redirect: "manual",
-      signal: AbortSignal.timeout(timeoutMs),
-      // Requests to this machine bypass the proxy of the environment.
-      ...(isHere && { proxy: false }),
-      // A certificate names a host, not this loopback address; it is verified only when the request carries a key.
-      tls: {
-        ...(certificate && { cert: certificate.cert, key: certificate.key }),
-        ...(isHere && Object.keys(headers).length === 0 && { rejectUnauthorized: false }),
-      },
-    });
-    const body = (await beginningOf(response.body, longestAnswer)).toString();
-    const date = Date.parse(response.headers.get("date") ?? "");
-    return { status: response.status, body, at: Number.isNaN(date) ? null : date };
-  } catch (error) {
-    const { name, code } = error as { name?: string; code?: string };
-    return name === "TimeoutError" ? `no answer within ${timeoutMs / 1000} s` : String(code ?? name);
-  }
-}
 
-/** Returns a field of a JSON answer; undefined when absent. */
-function fieldOf(answer: ServerAnswer, name: string): unknown {
-  return jsonObject(answer.body)?.[name];
-}
+type Say = ReturnType<typeof findingsOf>;
+
+const elsewhere = "not checked, because it is not on loopback";
+
+export const serverCheck: Check = {
+  name: "server",
+  looksAt: "the process that uses the directory, and its `/healthz` and `/readyz`",
+  places: ["doctor"],
+  async *run(subject, say) {
+    const { config, directory, asked, listeners } = subject;
+    const isServed = await subject.isServed();
+    if (directory !== null && isServed !== null) {
+      const pid = subject.holder?.pid ?? null;
+      const process = pid === null ? "a process" : `process ${pid}`;
+      yield say.ok(`${isServed ? process : "no server"} uses the directory`);
+    }
+    if (asked.url !== null) return yield* health(asked.url, subject, say);
+    if (!isServed) return;
+    const { admin } = listeners;
+    if (!isLoopback(config.adminHost)) yield say.skipped(`${admin}: ${elsewhere}`, "check it with --url");
+    else if (directory !== null && config.adminTlsClientCa !== null && asked.certificate === null)
+      yield say.skipped(
+        `${admin}: not checked, because it requires a client certificate`,
+        "give one with --client-cert and --client-key",
+      );
+    else yield* health(admin, subject, say);
+  },
+};
 
 /** Checks `/healthz` and `/readyz` of an admin listener. */
-export async function* healthFindings(
+async function* health(
   adminUrl: string,
-  { now, certificate }: { readonly now: () => number; readonly certificate: ClientCertificate | null },
+  { now, asked: { certificate } }: Subject,
+  { ok, warning, wrong }: Say,
 ): AsyncGenerator<Finding> {
-  const { ok, warning, wrong } = findingsOf("server");
   const healthy = await ask(`${adminUrl}/healthz`, { certificate });
   if (typeof healthy === "string")
     return yield wrong(
@@ -103,37 +72,37 @@ export async function* healthFindings(
 
 const clockToleranceMs = 30_000;
 
-/** Requests the server's own findings from its admin API, with the operator key. */
-export async function* remoteFindings(
-  adminUrl: string,
-  adminKey: string,
-  certificate: ClientCertificate | null,
-): AsyncGenerator<Finding> {
-  const key = findingsOf("operator_key");
-  const { skipped } = findingsOf("findings");
-  const asked = await ask(`${adminUrl}/admin/v1/findings`, {
-    headers: { authorization: `Bearer ${adminKey}` },
-    certificate,
-  });
-  if (typeof asked === "string")
-    return yield skipped(`the server's own findings were not received (${asked})`);
-  if (asked.status === 401)
-    return yield key.wrong(
-      `${adminUrl} refuses the operator key`,
-      "set ONAIR_ADMIN_KEY to an operator key of that server",
-    );
-  if (asked.status !== 200)
-    return yield skipped(`the server's own findings were not received (status ${asked.status})`);
-  yield key.ok("the server accepts it");
-  yield* (fieldOf(asked, "data") ?? []) as Finding[];
-}
+export const publicListenerCheck: Check = {
+  name: "public_listener",
+  looksAt: "while a server runs: it answers there, with the signing key of this directory",
+  places: ["doctor"],
+  async *run(subject, say) {
+    const { config, directory, asked, listeners } = subject;
+    if (directory === null || asked.url !== null || !(await subject.isServed())) return;
+    if (isLoopback(config.host)) yield publicFinding(listeners.open, await signingKeyOf(subject), say);
+    else yield say.skipped(`${listeners.open}: ${elsewhere}`, "check the public URL with --reach");
+  },
+};
+
+export const reachCheck: Check = {
+  name: "reach",
+  looksAt: "with `--reach`: the server with this signing key answers at the public URL",
+  places: ["doctor"],
+  async *run(subject, say) {
+    const { publicUrl } = subject.config;
+    if (!subject.asked.reach) return;
+    if (publicUrl === null) yield say.skipped("there is no public URL to ask", "set --public-url");
+    else yield publicFinding(publicUrl, await signingKeyOf(subject), say);
+  },
+};
+
+const signingKeyOf = async (subject: Subject) => (await subject.facts())?.signingKey ?? null;
 
 /**
  * Checks that the server at the public address or public URL has this signing key.
  * @param signingKey in PEM; null to accept any
  */
-export async function publicFinding(check: string, url: string, signingKey: string | null): Promise<Finding> {
-  const { ok, wrong } = findingsOf(check);
+async function publicFinding(url: string, signingKey: string | null, { ok, wrong }: Say): Promise<Finding> {
   const answer = await ask(`${url}/public/v1/public-key`);
   if (typeof answer === "string")
     return wrong(`${url} cannot be reached (${answer})`, "check --host, --port and the proxy in front");
@@ -161,10 +130,25 @@ function isOwnKey(answer: ServerAnswer, signingKey: string): boolean {
   return answer.body.includes(JSON.stringify(pem));
 }
 
-/** Checks, by listening briefly, that a server could use the addresses of the settings. */
-export function portFindings({ host, port, adminHost, adminPort }: Config): Finding[] {
-  return [portFinding("public_port", host, port), portFinding("admin_port", adminHost, adminPort)];
-}
+export const publicPortCheck: Check = {
+  name: "public_port",
+  looksAt: "while no server runs: the port is free",
+  places: ["doctor"],
+  async *run(subject, say) {
+    const { host, port } = subject.config;
+    if ((await subject.isServed()) === false) yield portFinding(host, port, say);
+  },
+};
+
+export const adminPortCheck: Check = {
+  name: "admin_port",
+  looksAt: "while no server runs: the port is free",
+  places: ["doctor"],
+  async *run(subject, say) {
+    const { adminHost, adminPort } = subject.config;
+    if ((await subject.isServed()) === false) yield portFinding(adminHost, adminPort, say);
+  },
+};
 
 const reasons: Readonly<Record<string, readonly [what: string, advice: string]>> = {
   EADDRINUSE: ["another program uses it", "stop that program, or choose another port"],
@@ -172,8 +156,8 @@ const reasons: Readonly<Record<string, readonly [what: string, advice: string]>>
   EACCES: ["this user may not listen on it", "choose a port above 1023"],
 };
 
-function portFinding(check: string, hostname: string, port: number): Finding {
-  const { ok, wrong } = findingsOf(check);
+/** Checks, by listening briefly, that a server could use an address. */
+function portFinding(hostname: string, port: number, { ok, wrong }: Say): Finding {
   if (port === 0) return ok(`${hostname}: any free port`);
   const address = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
   try {
@@ -186,4 +170,40 @@ function portFinding(check: string, hostname: string, port: number): Finding {
     const [what, advice] = reasons[code] ?? [`listening fails (${code})`, "choose another address"];
     return wrong(`${address}: ${what}`, advice);
   }
+}
+
+export const operatorKeyCheck: Check = {
+  name: "operator_key",
+  looksAt: "with `--url` and `ONAIR_ADMIN_KEY`: the server accepts the key",
+  places: ["doctor"],
+  async *run(subject, { ok, wrong }) {
+    const answer = await subject.serverFindings();
+    if (answer === null || typeof answer === "string") return;
+    if (answer.status === 401)
+      yield wrong(
+        `${subject.asked.url} refuses the operator key`,
+        "set ONAIR_ADMIN_KEY to an operator key of that server",
+      );
+    if (answer.status === 200) yield ok("the server accepts it");
+  },
+};
+
+export const findingsCheck: Check = {
+  name: "findings",
+  looksAt: "with both: problems that the server itself reports, see below",
+  places: ["doctor"],
+  async *run(subject, { skipped }) {
+    const answer = await subject.serverFindings();
+    if (answer === null) return;
+    const reason = typeof answer === "string" ? answer : `status ${answer.status}`;
+    if (typeof answer === "string" || ![200, 401].includes(answer.status))
+      yield skipped(`the server's own findings were not received (${reason})`);
+    else yield* reportedBy(answer);
+  },
+};
+
+/** Returns the findings in the answer of a server. */
+export function reportedBy(answer: ServerAnswer | string | null): readonly Finding[] {
+  if (answer === null || typeof answer === "string" || answer.status !== 200) return [];
+  return (fieldOf(answer, "data") ?? []) as Finding[];
 }

@@ -143,8 +143,8 @@ test("onair config check reports mistakes with exit code 2, and confirms a corre
 
 test("onair config warns of unknown variables, and suggests similar ones", async () => {
   const warning =
-    "ONAIR_PROT is set, but is not a setting. Did you mean ONAIR_PORT?\n" +
-    "ONAIR_IMAGE_TAG is set, but is not a setting.\n";
+    "ONAIR_PROT is not a setting, so it has no effect\n  → rename it to ONAIR_PORT\n" +
+    "ONAIR_IMAGE_TAG is not a setting of this version\n  → unset it, unless another program uses it\n";
   const env = { ONAIR_PROT: "1", ONAIR_IMAGE_TAG: "3", ONAIR_URL: "http://127.0.0.1:1" };
   expect(await run(["config", "check"], { env })).toEqual({ code: 1, stdout: "", stderr: warning });
   expect(await run(["config", "show"], { env })).toMatchObject({ code: 0, stderr: warning });
@@ -163,7 +163,7 @@ test.each<[string, Record<string, string>, boolean]>([
   const env = { AWS_SHARED_CREDENTIALS_FILE: credentials, ...variables };
   const warning =
     "backup-to is s3://bucket/onair. No credentials for S3: set AWS_ACCESS_KEY_ID and " +
-    `AWS_SECRET_ACCESS_KEY, or write them into ${credentials} under [default]. If only the service has them in its environment, that is fine.\n`;
+    `AWS_SECRET_ACCESS_KEY, or write them into ${credentials} under [default].\n  → if only the service has them in its environment, that is fine\n`;
   const args = ["config", "check", "--backup-to", "s3://bucket/onair"];
   const right = { code: 0, stdout: "The settings are correct.\n" };
   expect(await run(args, { env })).toEqual({ ...right, stderr: isReported ? warning : "" });

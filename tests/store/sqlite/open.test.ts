@@ -2,7 +2,6 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { directoryFinding } from "../../../src/operations/checks/directory.ts";
 import type { Migration } from "../../../src/store/applied-migrations.ts";
 import { migrate, migrations } from "../../../src/store/sqlite/migrations.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
@@ -62,10 +61,8 @@ describe("the data directory", () => {
         1,
         expect.stringContaining(`directory ${disk.data} is mounted read-only. The kernel log`),
       ]);
-      expect(directoryFinding(disk.data)).toMatchObject({
-        status: "wrong",
-        message: `the file system of ${disk.data} is mounted read-only`,
-      });
+      const report = await run(["doctor", "--data", disk.data]);
+      expect(report.stdout).toContain(`the file system of ${disk.data} is mounted read-only`);
     },
   );
 

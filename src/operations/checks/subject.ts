@@ -1,0 +1,306 @@
+import { accessSync, constants, existsSync, type Stats, statSync } from "node:fs";
+import { messageOf } from "../../domain/errors.ts";
+import type { Finding, findingsOf } from "../../domain/findings.ts";
+import type { DatabaseFacts, KindSizes } from "../../domain/storage.ts";
+import { urlOf } from "../../runtime/client-address.ts";
+import type { Config } from "../../server/settings/config.ts";
+import type { Environment } from "../../server/settings/read-config.ts";
+import { type DatabaseSettings, locationOf } from "../../store/location.ts";
+import { becomeOwner, databaseIn, holderOf } from "../../store/sqlite/directory.ts";
+import { look, type SchemaState, schemaState } from "../../store/sqlite/open.ts";
+import { databaseFacts, type FileFacts } from "../../store/sqlite/sizes.ts";
+import type { DatabaseStorage } from "../../store/storage.ts";
+import { factsElsewhere, type Pages, readPages } from "./database-thread.ts";
+import { ask, type ClientCertificate, isLoopback, type ServerAnswer } from "./requests.ts";
+
+/*
+ * The form of a check, and its subject: settings and the state of a server. What several checks need is read once, when
+ * the first of them needs it.
+ */
+
+/** Where a check runs: in `onair config check`, in a server on itself, in `onair doctor`. */
+export type Place = "config" | "server" | "doctor";
+
+/** A check. It changes nothing. */
+export interface Check {
+  /** The name of its findings. */
+  readonly name: string;
+  /** What it looks at, in one sentence. */
+  readonly looksAt: string;
+  readonly places: readonly Place[];
+  /** Yields results, with the way to mend what is wrong; nothing where the check does not apply. */
+  run(subject: Subject, say: ReturnType<typeof findingsOf>): Iterable<Finding> | AsyncIterable<Finding>;
+}
+
+export interface SubjectOptions {
+  readonly place: Place;
+  readonly config: Config;
+  /** The mistakes in the settings, from `checkConfig`. */
+  readonly mistakes?: readonly string[];
+  /** The environment, checked for misspelt variables. */
+  readonly env: Environment;
+  /** Paths of the files with secret settings. */
+  readonly secretFiles: readonly string[];
+  /** The URL of `database-worker.ts`. */
+  readonly program: string;
+  /** Returns the data in a database. */
+  readonly databaseAt: (database: DatabaseSettings) => Promise<DatabaseStorage>;
+  readonly now: () => number;
+  /** The options of `onair doctor`. */
+  readonly asked?: Asked;
+}
+
+/** What `onair doctor` is asked for. */
+export interface Asked {
+  /** The admin URL given by `--url`; null for the one in the settings. */
+  readonly url: string | null;
+  /** The client certificate for the admin listener; null for none. */
+  readonly certificate: ClientCertificate | null;
+  /** Whether to check the data directory or the database. */
+  readonly withData: boolean;
+  /** Whether to send requests to the public URL and to storage in the network. */
+  readonly reach: boolean;
+  readonly full: boolean;
+  /** The time limit for reading pages; Infinity for none. */
+  readonly integrityTimeoutMs: number;
+}
+
+const nothingAsked: Asked = {
+  url: null,
+  certificate: null,
+  withData: true,
+  reach: false,
+  full: false,
+  integrityTimeoutMs: 0,
+};
+
+/** How a data directory can be used by this process. */
+export type DirectoryUse =
+  | "out of reach"
+  | "missing"
+  | "not a directory"
+  | "read-only"
+  | "not writable"
+  | "without a database"
+  | "usable";
+
+/** What a database file says of itself. `facts` are known if it has the schema of this version. */
+interface FileState {
+  /** null where the schema is not read: a server has checked it at its start. */
+  readonly schema: SchemaState | null;
+  readonly facts: FileFacts | null;
+  /** Why the schema, or else the facts, cannot be read. */
+  readonly problem: string | null;
+}
+
+/**
+ * What a PostgreSQL database says of itself. All but the schema is known if it has the schema of this version.
+ */
+interface PostgresState {
+  readonly schema: Awaited<ReturnType<DatabaseStorage["schema"]>> | null;
+  readonly facts: Awaited<ReturnType<DatabaseStorage["facts"]>>["facts"] | null;
+  readonly kinds: KindSizes | null;
+  readonly writable: Awaited<ReturnType<DatabaseStorage["writableHosts"]>>;
+  /** Why the database cannot be read. */
+  readonly problem: string | null;
+}
+
+/** Settings and state that checks look at. */
+export class Subject {
+  readonly place: Place;
+  readonly config: Config;
+  readonly mistakes: readonly string[];
+  readonly env: Environment;
+  readonly secretFiles: readonly string[];
+  readonly program: string;
+  readonly asked: Asked;
+  readonly now: () => number;
+  /** The data directory to check; null without one. */
+  readonly directory: string | null;
+  /** The PostgreSQL database to check; null without one. */
+  readonly database: DatabaseSettings | null;
+  readonly #databaseAt: SubjectOptions["databaseAt"];
+
+  constructor({ mistakes = [], asked = nothingAsked, ...options }: SubjectOptions) {
+    this.place = options.place;
+    this.config = options.config;
+    this.mistakes = mistakes;
+    this.env = options.env;
+    this.secretFiles = options.secretFiles;
+    this.program = options.program;
+    this.asked = asked;
+    this.now = options.now;
+    this.#databaseAt = options.databaseAt;
+    const location = asked.withData ? locationOf(options.config) : null;
+    this.directory = location && "directory" in location ? location.directory : null;
+    this.database = location && "database" in location ? location.database : null;
+  }
+
+  #use: DirectoryUse | undefined;
+
+  /** How the data directory can be used. */
+  get use(): DirectoryUse {
+    this.#use ??= useOf(this.directory ?? "");
+    return this.#use;
+  }
+
+  /** The data directory, if this process can look into it; else null. */
+  async openDirectory(): Promise<string | null> {
+    if (this.directory === null) return null;
+    const isOpen =
+      this.place === "server"
+        ? (await this.file())?.facts !== null
+        : this.use === "usable" || this.use === "without a database";
+    return isOpen ? this.directory : null;
+  }
+
+  #holder: ReturnType<typeof holderOf> | undefined;
+
+  /** The process that uses the data directory; null without one. */
+  get holder(): ReturnType<typeof holderOf> {
+    if (this.#holder === undefined) this.#holder = holderOf(this.directory ?? "");
+    return this.#holder;
+  }
+
+  #pages: Pages | null = null;
+
+  /** Reads of the pages of a database file; null without one. */
+  get pages(): Pages | null {
+    const { directory, program, asked } = this;
+    if (directory === null || this.use !== "usable") return null;
+    this.#pages ??= readPages(program, { data: directory, full: asked.full }, asked.integrityTimeoutMs);
+    return this.#pages;
+  }
+
+  /** Whether the check of the pages found all of them intact. */
+  isIntact = false;
+
+  /** Whether the check of the pages found the file unreadable or damaged: later checks need not say so again. */
+  isDamaged = false;
+
+  #file: Promise<FileState | null> | undefined;
+
+  /** What the database file says; null without one. */
+  file(): Promise<FileState | null> {
+    this.#file ??= this.#readFile();
+    return this.#file;
+  }
+
+  async #readFile(): Promise<FileState | null> {
+    const { directory, place, program } = this;
+    if (directory === null || (place !== "server" && this.use !== "usable")) return null;
+    let schema: SchemaState | null = null;
+    try {
+      if (place === "server")
+        return { schema, facts: await factsElsewhere(program, directory), problem: null };
+      schema = look(directory, schemaState);
+      const facts = schema.pending.length > 0 ? null : look(directory, databaseFacts);
+      return { schema, facts, problem: null };
+    } catch (error) {
+      return { schema, facts: null, problem: messageOf(error) };
+    }
+  }
+
+  #postgres: Promise<PostgresState | null> | undefined;
+
+  /** What the PostgreSQL database says; null without one. */
+  postgres(): Promise<PostgresState | null> {
+    this.#postgres ??= this.#readPostgres();
+    return this.#postgres;
+  }
+
+  async #readPostgres(): Promise<PostgresState | null> {
+    if (this.database === null) return null;
+    const unknown = { schema: null, facts: null, kinds: null, writable: null, problem: null };
+    try {
+      const storage = await this.#databaseAt(this.database);
+      const schema = await storage.schema();
+      if (schema.pending.length > 0) return { ...unknown, schema };
+      const writable = await storage.writableHosts();
+      return { schema, ...(await storage.facts()), writable, problem: null };
+    } catch (error) {
+      return { ...unknown, problem: messageOf(error) };
+    }
+  }
+
+  /** The facts of the database, in a file or in PostgreSQL; null where they are unknown. */
+  async facts(): Promise<DatabaseFacts | null> {
+    const state = (await this.file()) ?? (await this.postgres());
+    return state?.facts ?? null;
+  }
+
+  /** The URLs of the listeners by the settings. */
+  get listeners(): { readonly open: string; readonly admin: string } {
+    const { host, port, tlsCert, adminHost, adminPort, adminTlsCert } = this.config;
+    return {
+      open: urlOf(host, port, tlsCert !== null),
+      admin: urlOf(adminHost, adminPort, adminTlsCert !== null),
+    };
+  }
+
+  #served: Promise<boolean | null> | undefined;
+
+  /** Whether a server of the settings runs on this machine; null where that is not known. */
+  isServed(): Promise<boolean | null> {
+    this.#served ??= this.#lookForServer();
+    return this.#served;
+  }
+
+  async #lookForServer(): Promise<boolean | null> {
+    const { asked, config, directory, database } = this;
+    if (directory !== null) return (await this.openDirectory()) === null ? null : this.holder !== null;
+    if (database === null || asked.url !== null) return null;
+    if (!isLoopback(config.adminHost)) return false;
+    // The database does not show which server uses it.
+    return typeof (await ask(`${this.listeners.admin}/healthz`, asked)) !== "string";
+  }
+
+  #findings: Promise<ServerAnswer | string | null> | undefined;
+
+  /** The answer of the server of `--url` with its own findings, or why there is none; null without operator key. */
+  serverFindings(): Promise<ServerAnswer | string | null> {
+    const { url, certificate } = this.asked;
+    const { adminKey } = this.config;
+    if (url === null || adminKey === null) return Promise.resolve(null);
+    const headers = { authorization: `Bearer ${adminKey}` };
+    this.#findings ??= ask(`${url}/admin/v1/findings`, { headers, certificate });
+    return this.#findings;
+  }
+
+  /** Ends the threads that checks have started. */
+  end(): void {
+    this.#pages?.end();
+  }
+}
+
+function useOf(directory: string): DirectoryUse {
+  // So that the results are those of the server's user.
+  becomeOwner(directory);
+  const stats = statsOf(directory);
+  if (stats === "out of reach") return "out of reach";
+  if (stats === null) return "missing";
+  if (!stats.isDirectory()) return "not a directory";
+  const refusal = refusalOf(directory);
+  if (refusal !== null) return refusal === "EROFS" ? "read-only" : "not writable";
+  return existsSync(databaseIn(directory)) ? "usable" : "without a database";
+}
+
+/** Returns null when nothing is there, and `out of reach` when a part of the path is no directory or not accessible. */
+export function statsOf(path: string): Stats | null | "out of reach" {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return "out of reach";
+  }
+}
+
+/** Returns the error code of accessing a directory for reading and writing; null when this user may. */
+function refusalOf(directory: string): string | null {
+  const { R_OK, W_OK, X_OK } = constants;
+  try {
+    accessSync(directory, R_OK | W_OK | X_OK);
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? "";
+  }
+}

@@ -8,7 +8,7 @@ import { json, testServer } from "../support/server.ts";
 // Payloads of registered event types, checked when they are published.
 
 const server = await testServer({ users });
-const event = (name: string, data: unknown) => eventOf(name, { data });
+const payloadOf = (name: string, data: unknown) => eventOf(name, { data });
 
 const good = { winner: "a", tickets: 1 };
 test.each<[string, unknown, Record<string, string>]>([
@@ -22,7 +22,7 @@ test.each<[string, unknown, Record<string, string>]>([
   ],
 ])("a payload with %s is refused", async (_, data, problems) => {
   await register(server, "raffle.checked", raffle);
-  const { status, body } = await publish(server, event("raffle.checked", data));
+  const { status, body } = await publish(server, payloadOf("raffle.checked", data));
   expect(status).toBe(400);
   const errors = body["errors"] as { field: string; message: string }[];
   const expected = Object.entries(problems).map(([field, message]) => [`data.${field}`, message]);
@@ -37,7 +37,7 @@ describe("a number of a payload", () => {
     await subscribe(server, app, ["raffle.open"]);
   });
   const publishText = (data: string) => {
-    const line = JSON.stringify(event("raffle.open", {})).replace('"data":{}', `"data":${data}`);
+    const line = JSON.stringify(payloadOf("raffle.open", {})).replace('"data":{}', `"data":${data}`);
     return server.admin("POST", "/admin/v1/events", line, { "content-type": "application/json" });
   };
 
@@ -86,7 +86,7 @@ test("a payload whose check does not end is refused; its schema may be registere
     "cannot be checked, because applying the schema of endless.example to it takes too many steps";
   expect([refused.status, refused.body.errors]).toEqual([400, [{ in: "body", field: "example", message }]]);
   expect((await register(server, "endless.payload", type)).status).toBe(200);
-  const { status, body } = await publish(server, event("endless.payload", { a: 1 }));
+  const { status, body } = await publish(server, payloadOf("endless.payload", { a: 1 }));
   expect([status, body["code"]]).toEqual([400, "invalid_parameter"]);
-  expect((await publish(server, event("endless.payload", {}))).status).toBe(202);
+  expect((await publish(server, payloadOf("endless.payload", {}))).status).toBe(202);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { category } from "../support/rows.ts";
 import { adminKey, Clock, json, ownDirectory, ownServer, testServer } from "../support/server.ts";
 
@@ -291,4 +291,30 @@ describe("look-ups of the pages", () => {
     expect(data.find(({ name }) => name === "channel.followed")?.is_built_in).toBe(true);
     expect(data.find(({ name }) => name === "raid.started")?.is_built_in).toBe(false);
   });
+});
+
+const ofThePage = { "onair-page": "http", "sec-fetch-site": "same-origin" };
+
+test.each([
+  ["a token of its own", "/oauth/token", { grant_type: "client_credentials" }],
+  ["a session of the portal", "/portal/session", {}],
+])("%s is not given for a secret that ends meanwhile", async (_, path, fields) => {
+  const { id, client_id, client_secret } = await server.application();
+  const own = `/admin/v1/applications/${id}`;
+  const { applications } = server.app.store;
+  const checked = applications.clientSecretHashes.bind(applications);
+  let rotated: Promise<Response[]> | null = null;
+  using _spy = spyOn(applications, "clientSecretHashes").mockImplementation(async (...given) => {
+    const hashes = await checked(...given);
+    rotated ??= (async () => [
+      await server.admin("POST", `${own}/client-secret`, { overlap_seconds: 0 }),
+      await server.admin("DELETE", `${own}/tokens`),
+    ])();
+    expect((await rotated).map(({ ok }) => ok)).toEqual([true, true]);
+    return hashes;
+  });
+  const body = new URLSearchParams({ ...fields, client_id, client_secret });
+  const answer = await fetch(server.publicUrl + path, { method: "POST", headers: ofThePage, body });
+  expect([answer.status, await answer.json()]).toMatchObject([401, { code: "invalid_client" }]);
+  expect(await server.app.store.tokens.ofApplication(id, 0, 10)).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { request } from "../../src/cli/calls/http.ts";
+import { askingAgain, request } from "../../src/cli/calls/http.ts";
+import { errorOf } from "../../src/client/http.ts";
 import { ownListener } from "../support/listener.ts";
 import { run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
@@ -125,3 +126,23 @@ test("control characters in the answer of a foreign server do not reach the term
     expect([command, stdout + stderr]).toEqual([command, expect.not.stringMatching(/[^\P{Cc}\n]|\u202e/u)]);
   }
 });
+
+const answer = async (status: number) => {
+  throw await errorOf(new Response("busy", { status }));
+};
+
+test.each([429, 502, 503, 504, 522])(
+  "status %d means that the server is away, so the command asks again",
+  async (status) => {
+    const unlessAway = askingAgain();
+    expect(await unlessAway(() => answer(status))).toBeNull();
+    expect(await unlessAway(async () => "back")).toBe("back");
+  },
+);
+
+test.each([400, 401, 404, 500, 501])(
+  "status %d is an answer of the server, so the command ends",
+  async (status) => {
+    await expect(askingAgain()(() => answer(status))).rejects.toThrow(`The answer was ${status}`);
+  },
+);

@@ -3,14 +3,22 @@ import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { ownListener } from "../support/listener.ts";
 import { expectFailure, printedJson, program, run, untimed } from "../support/process.ts";
-import { event as sample } from "../support/publishing.ts";
-import { ownReceiver } from "../support/receiver.ts";
+import { event, publish, event as sample, settled, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { ownReceiver, testReceiver } from "../support/receiver.ts";
 import { ndjson } from "../support/rows.ts";
-import { adminKey, ownServer, startServer, type TestServer, testDirectory } from "../support/server.ts";
+import {
+  adminKey,
+  ownServer,
+  startServer,
+  type TestServer,
+  testDirectory,
+  testServer,
+} from "../support/server.ts";
 
 const directory = testDirectory();
 
-const event = sample("channel.followed", { broadcaster_user_id: 1 });
+const followedBy = sample("channel.followed", { broadcaster_user_id: 1 });
 const fileOf = async (name: string, lines: readonly unknown[]) => {
   const path = join(directory, name);
   await Bun.write(path, ndjson(lines));
@@ -125,7 +133,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     const wanted = [{ broadcaster_user_id: 1, event: "channel.followed", version: 1 }];
     await running.app.store.subscriptions.subscribe({ applicationId: id, wanted, limit: 10 }, Date.now());
     if (!server) await running.stop();
-    const file = await fileOf("events.ndjson", [event, "{", event]);
+    const file = await fileOf("events.ndjson", [followedBy, "{", followedBy]);
     const counts = "2 accepted, 1 rejected";
     for (const told of [
       counts,
@@ -140,7 +148,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     }
     const late = server ?? (await startServer({ data: path }));
     await receiver.arrived(2);
-    const { deliveries } = await late.app.publisher.publish({ ...event, id: `last-${way.length}` });
+    const { deliveries } = await late.app.publisher.publish({ ...followedBy, id: `last-${way.length}` });
     expect(deliveries).toBe(1);
     expect(await receiver.arrived(3)).toHaveLength(3);
     if (!server) await late.stop();
@@ -150,7 +158,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
 test("a directory in use is not changed, and the error says so", async () => {
   const path = join(directory, "busy");
   await ownServer({ data: path });
-  const file = await fileOf("one.ndjson", [event]);
+  const file = await fileOf("one.ndjson", [followedBy]);
   const commands = [
     ["apps", "list"],
     ["tokens", "list", "x"],
@@ -205,7 +213,7 @@ test("events types lists what can be published, with an example of one", async (
     version: 1,
     description: expect.any(String),
     schema: expect.any(Object),
-    example: event.data,
+    example: followedBy.data,
   };
   expect(await printedJson<object>(["events", "types", "channel.followed"])).toEqual({ data: [type] });
 });
@@ -217,4 +225,67 @@ test("the operator key for a server on this machine is not sent to the environme
   const env = { ONAIR_ADMIN_KEY: adminKey, http_proxy, HTTP_PROXY: http_proxy };
   const { code } = await run(["apps", "list", "--url", server.adminUrl], { command: program, env });
   expect([code, asked]).toEqual([0, 0]);
+});
+
+/** Answers 410 until a test changes it. */
+const receiver = testReceiver(() => new Response(null, { status }));
+let status = 410;
+
+const server = await testServer({ users });
+const app = await server.application({ name: "Gone", webhook_url: receiver.url });
+await server.application({ name: "Silent" });
+await server.application({ name: "Reader", webhook_url: receiver.url, delivery: "stream" });
+await subscribe(server, app, ["kicks.gifted"]);
+await publish(server, event("kicks.gifted"));
+await receiver.arrived(1);
+await settled(server);
+
+const env = { ONAIR_ADMIN_KEY: adminKey };
+const to = ["--url", server.adminUrl];
+const apps = (...args: string[]) => run(["apps", ...args, ...to], { env });
+const answered = <T>(...args: string[]) => printedJson<T>(["apps", ...args, ...to], { env });
+const shown = async () => (await answered<{ endpoint: object }>("show", app.id)).endpoint;
+
+test("list and show print the state of the endpoint beside that of the application", async () => {
+  const { stdout } = await apps("list");
+  expect(stdout).toMatch(new RegExp(`^${app.id}  enabled +disabled \\(gone\\) +Gone +http`, "m"));
+  expect(stdout).toMatch(/ enabled +no URL +Silent +-$/m);
+  expect(stdout).toMatch(/ enabled +stream only +Reader +http/m);
+  const { data } = await answered<{ data: { endpoint: object }[] }>("list");
+  expect(data[0]?.endpoint).toEqual({ status: "disabled", disabled_reason: "gone" });
+  expect(await shown()).toMatchObject({ status: "disabled", disabled_reason: "gone", failures: 1 });
+  expect((await apps("show", app.id)).stdout).toMatch(/^endpoint +disabled since .*Z: it answered 410$/m);
+});
+
+test("list makes one request for each page", async () => {
+  const requests: string[] = [];
+  const admin = ownListener((request) => {
+    const { pathname, search } = new URL(request.url);
+    requests.push(pathname + search);
+    return fetch(server.adminUrl + pathname + search, { headers: request.headers });
+  });
+  const { stdout } = await run(["apps", "list", "--all", "--url", admin.url], { env });
+  expect(stdout).toContain("disabled (gone)");
+  expect(requests).toEqual(["/admin/v1/applications?limit=100"]);
+});
+
+test("change --enable says that the endpoint stays disabled, and what enables it", async () => {
+  expect((await apps("change", app.id, "--disable")).stderr).toBe("");
+  const { code, stdout, stderr } = await apps("change", app.id, "--enable");
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^disabled +false$/m)]);
+  expect(stderr).toContain("its endpoint is still disabled, because it answered 410");
+  expect(stderr).toContain(
+    `To send to it again: onair apps enable-endpoint ${app.id} --url ${server.adminUrl}`,
+  );
+  expect(await shown()).toMatchObject({ status: "disabled" });
+});
+
+test("enable-endpoint enables it, and change --enable then prints no hint", async () => {
+  status = 204;
+  const { code, stdout } = await apps("enable-endpoint", app.id);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^status +enabled$/m)]);
+  expect(await shown()).toMatchObject({ status: "enabled", disabled_reason: null });
+  expect((await apps("list")).stdout).toMatch(new RegExp(`^${app.id}  enabled +enabled +Gone`, "m"));
+  expect((await apps("change", app.id, "--enable")).stderr).toBe("");
+  expectFailure(await apps("enable-endpoint", "01KATHZX5M9S3E6R8B2D4F7G1H"), 1, "There is no application");
 });

@@ -1,15 +1,18 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { giveTables } from "../support/migrated.ts";
-import { expectFailure, run } from "../support/process.ts";
+import { expectFailure, program, run } from "../support/process.ts";
+import { users } from "../support/real-data.ts";
+import { ndjson } from "../support/rows.ts";
 import { ownDirectory } from "../support/server.ts";
 import { canMount, fillDisk, SmallDisk } from "../support/small-disk.ts";
 
-const users = 4_000;
+const manyUsers = 4_000;
 const added = 2_000;
 
-const lines = Array.from({ length: users }, (_, n) => ({ id: n + 1, username: `user${n}` }));
+const lines = Array.from({ length: manyUsers }, (_, n) => ({ id: n + 1, username: `user${n}` }));
 
 /** Makes a database with users in an empty directory. */
 function giveUsers(directory: string): void {
@@ -44,18 +47,18 @@ describe.skipIf(!canMount)(
       [
         "in an upgrade",
         ["migrate", "--rebuild-search"],
-        users,
+        manyUsers,
         /disk of the data directory .* is full \(SQLITE_FULL\)\. .* free some space there, then repeat this/,
       ],
       [
         "in an import",
         ["import", "users", "new.ndjson"],
-        users + added,
+        manyUsers + added,
         /disk of the storage is full.* it is safe to send all of it again/,
       ],
     ])("%s", async (_, args, count, told) => {
       const cwd = ownDirectory();
-      const news = Array.from({ length: added }, (_, n) => ({ id: users + n + 1, username: `new${n}` }));
+      const news = Array.from({ length: added }, (_, n) => ({ id: manyUsers + n + 1, username: `new${n}` }));
       await Bun.write(join(cwd, "new.ndjson"), news.map((line) => JSON.stringify(line)).join("\n"));
       giveUsers(disk.data);
       const command = [...args, "--data", disk.data];
@@ -64,7 +67,7 @@ describe.skipIf(!canMount)(
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toMatch(told);
       disk.free();
-      expectWhole(disk.data, users);
+      expectWhole(disk.data, manyUsers);
       expect(await run(command, { cwd })).toMatchObject({ code: 0 });
       expectWhole(disk.data, count);
     });
@@ -79,7 +82,54 @@ describe.skipIf(!canMount)(
       expectFailure(await run(command), 1, message);
       disk.free();
       expect(await run(command)).toMatchObject({ code: 0 });
-      expectWhole(disk.data, users);
+      expectWhole(disk.data, manyUsers);
     });
   },
+);
+
+/**
+ * Runs commands one after the other in a mount namespace where only this directory can be written to: not even the
+ * directories for temporary files, as in a container with a read-only root.
+ */
+async function runReadOnly(writable: string, commands: readonly (readonly string[])[]) {
+  const quoted = (word: string) => `'${word}'`;
+  const script = `set -e
+    for place in /tmp /var/tmp /dev/shm; do
+      mount --bind $place $place; mount -o remount,bind,ro $place
+    done
+    mount --bind ${writable} ${writable}; mount -o remount,bind,rw ${writable}
+    cd /proc
+    ! touch /tmp/onair-test-probe 2>/dev/null
+    ${commands.map((words) => [...program, ...words].map(quoted).join(" ")).join("\n")}`;
+  const child = Bun.spawn(["unshare", "-m", "bash", "-c", script], {
+    env: { PATH: process.env["PATH"], ONAIR_LOG_LEVEL: "error" },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  return { stdout, stderr, code };
+}
+
+test.skipIf(!canMount)(
+  "a writable data directory is enough for a first start, an import, a backup and its restore",
+  async () => {
+    const directory = ownDirectory();
+    const [data, restored, rows] = ["data", "restored", "users.ndjson"].map((name) =>
+      join(directory, name),
+    ) as [string, string, string];
+    mkdirSync(join(directory, "kept"));
+    await Bun.write(rows, ndjson(users));
+    const on = ["--data", data];
+    const { code, stderr, stdout } = await runReadOnly(directory, [
+      ["import", "users", rows, ...on],
+      ["migrate", "--rebuild-search", ...on],
+      ["migrate", "--backup", join(directory, "kept/one.db"), ...on],
+      ["restore", join(directory, "kept/one.db"), "--data", restored],
+      ["doctor", "--full", "--data", restored, "--port", "0", "--admin-port", "0"],
+    ]);
+    expect([code, stderr.includes("SQLITE")]).toEqual([0, false]);
+    expect(stdout).toContain(`${users.length} accepted, 0 rejected`);
+  },
+  60_000,
 );

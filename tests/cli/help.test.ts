@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { commitOf } from "../../scripts/version.ts";
+import { progressLine } from "../../src/cli/output/progress.ts";
 import { commands as table } from "../../src/cli/program.ts";
 import { helpColumns } from "../../src/server/settings/setting-names.ts";
 import { compiled, expectFailure, program, run } from "../support/process.ts";
@@ -76,4 +77,48 @@ test("version prints the commit, as text and as JSON, so that builds of one vers
   const { version, commit } = JSON.parse(stdout);
   const shown = `onair ${version}${commit ? ` (${commit})` : ""}\n`;
   expect(await run(["version"], { command: program })).toEqual({ code: 0, stdout: shown, stderr: "" });
+});
+
+const waitingProgram = join(import.meta.dir, "../../src/cli/signals.ts");
+
+/**
+ * The exit code of a process that receives a signal twice, this many milliseconds apart by its clock; 7 if it
+ * continues.
+ */
+function exitCodeAfter(signal: "SIGINT" | "SIGTERM", apartMs: number): number | null {
+  const source = `
+    const { onTermination } = await import(${JSON.stringify(waitingProgram)});
+    let time = 0;
+    const terminated = onTermination(undefined, () => time);
+    process.emit("${signal}");
+    if (await terminated !== "${signal}") process.exit(8);
+    time = ${apartMs};
+    process.emit("${signal}");
+    process.exit(7);
+  `;
+  return Bun.spawnSync([process.execPath, "-e", source]).exitCode;
+}
+
+test("a second signal ends a command at once, unless it is the same Ctrl-C, repeated by bun run or npx", () => {
+  expect(exitCodeAfter("SIGINT", 20)).toBe(7);
+  expect(exitCodeAfter("SIGINT", 1_000)).toBe(1);
+  expect(exitCodeAfter("SIGTERM", 20)).toBe(1);
+});
+
+test("progress is a bar on a wide enough terminal, and a plain line elsewhere", () => {
+  const half = { bytes: 50e6, totalBytes: 100e6, rows: 12_345 };
+  const plain = "50.0 of 100.0 MB  12,345 rows  12,345 rows/s  1 s left";
+  expect(progressLine(half, 1_000, 120)).toBe(`████████████░░░░░░░░░░░░  50 %  ${plain}`);
+  expect(progressLine(half, 1_000, 73)).toBe(`█████░░░░░  50 %  ${plain}`);
+  expect(progressLine(half, 1_000, 40)).toBe(`50 %  ${plain}`.slice(0, 39));
+  expect(progressLine(half, 1_000, null)).toBe(`50 %  ${plain}`);
+  expect(progressLine({ bytes: 5e6, totalBytes: null, rows: 10 }, 500, null)).toBe(
+    "5.0 MB  10 rows  20 rows/s",
+  );
+  expect(progressLine({ ...half, rows: null }, 500, null)).toBe(
+    "50 %  50.0 of 100.0 MB  100.0 MB/s  1 s left",
+  );
+  const rows = { bytes: 0, totalBytes: null, rows: 250_000, totalRows: 1_000_000 };
+  expect(progressLine(rows, 2_500, null)).toBe("25 %  250,000 of 1,000,000 rows  100,000 rows/s  8 s left");
+  expect(progressLine({ bytes: 0, totalBytes: 0, rows: 0 }, 0, 120)).toBe("0.0 MB  0 rows  0 rows/s");
 });

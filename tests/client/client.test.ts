@@ -1,5 +1,7 @@
-import { describe, expect, spyOn, test } from "bun:test";
+import { describe, expect, jest, spyOn, test } from "bun:test";
+import { sleep } from "../../src/client/http.ts";
 import { createClient, OnairError, type Session } from "../../src/client/onair.ts";
+import { afterThisTest } from "../support/after-tests.ts";
 import { ownListener } from "../support/listener.ts";
 import { categories, users } from "../support/real-data.ts";
 import { ownServer, testServer } from "../support/server.ts";
@@ -294,4 +296,19 @@ describe("a server that is busy", () => {
     await expect(refused).rejects.toMatchObject({ status: 302, details: { location: elsewhere.url } });
     expect(elsewhere.asked).toEqual([]);
   });
+});
+
+test("a wait beyond the maximum delay of setTimeout does not end at once", async () => {
+  jest.useFakeTimers();
+  afterThisTest(() => jest.useRealTimers());
+  const stop = new AbortController();
+  let isOver = false;
+  const waiting = sleep(100 * 24 * 3600 * 1000, stop.signal).then(() => {
+    isOver = true;
+  });
+  jest.advanceTimersByTime(2 ** 31 - 2);
+  await Promise.resolve();
+  expect(isOver).toBe(false);
+  stop.abort();
+  await waiting;
 });

@@ -1,12 +1,90 @@
 import { expect, test } from "bun:test";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createClient, type Session, stream } from "../../src/client/onair.ts";
+import { serverSentEvents } from "../../src/client/stream.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { ownListener } from "../support/listener.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownDirectory, ownServer, startServer, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
+
+async function read(text: string, size = text.length): Promise<unknown[]> {
+  const bytes = new TextEncoder().encode(text);
+  async function* chunks() {
+    for (let i = 0; i < bytes.length; i += Math.max(1, size)) yield bytes.subarray(i, i + Math.max(1, size));
+  }
+  const events = [];
+  for await (const event of serverSentEvents(chunks())) events.push(event);
+  return events;
+}
+
+const eventOf = (data: string | null, more: object = {}) => ({
+  type: "message",
+  data,
+  lastId: "",
+  retryMs: null,
+  ...more,
+});
+
+test.each<[string, string, unknown[]]>([
+  ["nothing", "", []],
+  ["one line", "data: a\n\n", [eventOf("a")]],
+  [
+    "lines that end otherwise",
+    "data: a\r\n\r\ndata: b\r\rdata: c\n\n",
+    [eventOf("a"), eventOf("b"), eventOf("c")],
+  ],
+  ["lines that belong together", "data: a\ndata: b\n\n", [eventOf("a\nb")]],
+  ["only the first space belongs to the colon", "data:a\n\ndata:  b\n\n", [eventOf("a"), eventOf(" b")]],
+  ["a name", "event: x\ndata: a\n\n", [eventOf("a", { type: "x" })]],
+  [
+    "an event name applies to one event, an id to all that follow",
+    "id: 1\nevent: x\ndata: a\n\ndata: b\n\n",
+    [eventOf("a", { type: "x", lastId: "1" }), eventOf("b", { lastId: "1" })],
+  ],
+  ["an id without data", "id: 7\n\n", [eventOf(null, { lastId: "7" })]],
+  ["an id with NUL is none", "id: a\0b\ndata: a\n\n", [eventOf("a")]],
+  [
+    "retry",
+    "retry: 250\ndata: a\n\nretry: soon\ndata: b\n\n",
+    [eventOf("a", { retryMs: 250 }), eventOf("b")],
+  ],
+  ["comments and unknown fields", ": hello\n\ndata: a\nfoo: bar\nfoo\n\n", [eventOf(null), eventOf("a")]],
+  ["empty data", "data\n\n", [eventOf("")]],
+  ["what no blank line ends does not count", "data: a\n\ndata: b\n", [eventOf("a")]],
+  ["characters of several bytes", "data: 星🎉\n\n", [eventOf("星🎉")]],
+  ["a byte order mark", "\ufeffdata: a\n\n", [eventOf("a")]],
+])("%s, however the stream is divided", async (_, text, events) => {
+  for (const size of [text.length * 4, 1, 2, 3, 7]) expect(await read(text, size)).toEqual(events);
+});
+
+test("an endless line is an error", async () => {
+  await expect(read(`data: ${"x".repeat(9_000_000)}`)).rejects.toThrow("that is too long");
+});
+
+test("an endless frame is an error", async () => {
+  await expect(read(`data: ${"x".repeat(1_000)}\n`.repeat(9_000))).rejects.toThrow("that is too long");
+});
+
+test("as many lines in complete frames are accepted", async () => {
+  expect(await read(`data: ${"x".repeat(1_000)}\n\n`.repeat(9_000), 65_536)).toHaveLength(9_000);
+});
+
+test("a line that arrives in many pieces takes time in proportion to its length", async () => {
+  const leastMs = async (length: number) => {
+    let least = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < 3; i++) {
+      const startedAt = performance.now();
+      await read(`data: ${"x".repeat(length)}\n\n`, 100);
+      least = Math.min(least, performance.now() - startedAt);
+    }
+    return least;
+  };
+  await leastMs(100_000);
+  // Work that grows with the square would take sixteen times as long.
+  expect(await leastMs(2_000_000)).toBeLessThan(10 * (await leastMs(500_000)));
+});
 
 const server = await testServer();
 await server.load("users", users);

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { type Diagnosed, diagnose } from "../../src/delivery/diagnosis.ts";
+import { type Diagnosed, diagnose, endpointSummary } from "../../src/delivery/diagnosis.ts";
 import { type OutcomeClass, outcomeClasses } from "../../src/delivery/retry.ts";
+import { type Endpoint, enabledAgain, newEndpoint } from "../../src/domain/endpoints.ts";
 
 const outcomes = outcomeClasses.filter((name) => name !== "ok" && name !== "status");
 
@@ -139,4 +140,40 @@ test("a redirect is shown with its resolved and bounded destination", () => {
   );
   expect(answered(302, { location: "//[" })).toContain("a redirect to //[,");
   expect(answered(302, { location: `/${"a".repeat(9_000)}` })?.length).toBeLessThan(500);
+});
+
+const application = {
+  delivery: "webhook",
+  webhook_url: "https://bot.example/hook",
+  disabled: false,
+} as const;
+const [earlier, later] = [Date.parse("2026-01-14T16:08:06Z"), Date.parse("2026-01-14T17:08:06Z")];
+const advice = "Send a test to see that it answers.";
+
+test.each<[string, Partial<Endpoint>, string, string | null]>([
+  ["that nothing was sent to", {}, "Nothing was sent to the endpoint yet.", advice],
+  [
+    "that answered",
+    { last_failure_at: earlier, last_success_at: later },
+    "The endpoint accepts deliveries, the last one at 2026-01-14T17:08:06.000Z.",
+    null,
+  ],
+  [
+    "that was enabled after a failure",
+    enabledAgain(
+      { ...newEndpoint("a"), failing_since: later, last_success_at: earlier, last_failure_at: later },
+      1,
+    ),
+    "Nothing was sent since the failure at 2026-01-14T17:08:06.000Z.",
+    advice,
+  ],
+])("an enabled endpoint %s", (_, state, summary, advice) => {
+  expect(endpointSummary(application, { ...newEndpoint("a"), ...state })).toEqual({ summary, advice });
+});
+
+test("one without a URL says that nothing waits for it", () => {
+  expect(endpointSummary({ ...application, webhook_url: null }, newEndpoint("a"))).toEqual({
+    summary: "There is no webhook URL, so nothing is sent and new deliveries are canceled.",
+    advice: "Set the webhook URL; a replay then sends the canceled deliveries.",
+  });
 });

@@ -3,6 +3,9 @@ import { newEndpoint } from "../../src/domain/endpoints.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { hour } from "../../src/domain/time.ts";
 import { dispatching, gone, ok } from "../support/dispatching.ts";
+import { event, publish, settled, subscribedReceiver } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { json, testServer } from "../support/server.ts";
 import { ownStore, storedAt, subscriber } from "../support/store.ts";
 import { someTurns, until } from "../support/until.ts";
 
@@ -102,4 +105,21 @@ test("a manual retry is sent during a pause by Retry-After, also before the stor
   await until(() => next.sent.length === 1);
   next.sent[0]?.answer(gone);
   await next.stop();
+});
+
+const server = await testServer({ users });
+
+test("what is published for a disabled application whose endpoint is disabled, too, is canceled", async () => {
+  const answer = () => new Response(null, { status: 410 });
+  const { app } = await subscribedReceiver(server, ["channel.followed"], { answer });
+  await publish(server, event("channel.followed"));
+  await settled(server);
+  await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { disabled: true });
+  await publish(server, event("channel.followed"));
+  const statuses = async () => {
+    const list = await server.admin("GET", `/admin/v1/deliveries?application_id=${app.id}`);
+    return (await json<{ data: { status: string }[] }>(list)).data.map(({ status }) => status);
+  };
+  await settled(server);
+  expect(await statuses()).toEqual(["canceled", "failed"]);
 });

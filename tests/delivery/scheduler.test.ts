@@ -1,5 +1,6 @@
-import { describe, expect, test } from "bun:test";
-import { type Priority, Scheduler } from "../../src/delivery/scheduler.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { DeliveryQueue, MemoryCapacity, type Priority, Scheduler } from "../../src/delivery/scheduler.ts";
+import type { DueDelivery } from "../../src/domain/deliveries.ts";
 import { someTurns } from "../support/until.ts";
 
 const { signal } = new AbortController();
@@ -119,5 +120,119 @@ describe("the scheduler", () => {
     }
     Bun.gc(true);
     expect(refs.filter((ref) => ref.deref() !== undefined).length).toBeLessThan(300);
+  });
+});
+
+/** The fields of a delivery that a queue reads. */
+function delivery(seq: number, attempts = 0): DueDelivery {
+  return { seq, attempts, isSubscribed: true } as DueDelivery;
+}
+
+function queueOf(deliveries: readonly DueDelivery[]): DeliveryQueue {
+  const queue = new DeliveryQueue();
+  for (const one of deliveries) queue.push(one);
+  return queue;
+}
+
+function drained(queue: DeliveryQueue): number[] {
+  const seqs: number[] = [];
+  for (let one = queue.shift(); one !== undefined; one = queue.shift()) seqs.push(one.seq);
+  return seqs;
+}
+
+const firsts = (...seqs: number[]) => seqs.map((seq) => delivery(seq));
+const retries = (...seqs: number[]) => seqs.map((seq) => delivery(seq, 1));
+
+describe("a delivery queue", () => {
+  test.each([
+    ["first attempts keep their order", firsts(1, 2, 3, 4, 5), [1, 2, 3, 4, 5]],
+    ["so do retries", retries(1, 2, 3), [1, 2, 3]],
+    [
+      "a first attempt does not wait for retries before it",
+      [...retries(1, 2, 3), ...firsts(4)],
+      [4, 1, 2, 3],
+    ],
+    [
+      "every fourth is a retry",
+      [...firsts(1, 2, 3, 4, 5, 6, 7), ...retries(11, 12, 13)],
+      [1, 2, 3, 11, 4, 5, 6, 12, 7, 13],
+    ],
+    ["an empty queue has none", [], []],
+  ])("%s", (_, deliveries, order) => {
+    expect(drained(queueOf(deliveries))).toEqual(order);
+  });
+
+  test("counts first attempts and retries, and can be cleared", () => {
+    const queue = queueOf([...retries(1, 2), ...firsts(3)]);
+    expect([queue.length, queue.firsts, queue.retries]).toEqual([3, 1, 2]);
+    expect(queue.clear().map(({ seq }) => seq)).toEqual([3, 1, 2]);
+    expect([queue.length, queue.firsts, queue.retries]).toEqual([0, 0, 0]);
+  });
+
+  test("changes deliveries without changing their order", () => {
+    const queue = queueOf([...retries(1), ...firsts(2, 3)]);
+    queue.change((one) => (one.seq === 3 ? one : { ...one, isSubscribed: false }));
+    expect(queue.items().map(({ seq, isSubscribed }) => [seq, isSubscribed])).toEqual([
+      [2, false],
+      [3, true],
+      [1, false],
+    ]);
+  });
+});
+
+describe("memory capacity", () => {
+  let asked: string[];
+  let capacity: MemoryCapacity<string>;
+  let seq: number;
+  beforeEach(() => {
+    asked = [];
+    capacity = new MemoryCapacity<string>((queue) => asked.push(queue));
+    seq = 0;
+  });
+
+  const deliveries = (count: number) => Array.from({ length: count }, () => ({ seq: ++seq }));
+
+  /** Has so many deliveries in memory, which were published to endpoints that have much or little. */
+  function publish(count: number, isSmall: boolean) {
+    for (let i = 0; i < count; i++) expect(capacity.reserve(isSmall)).toBe(true);
+    capacity.use(count, count);
+    return deliveries(count);
+  }
+
+  test("waiting queues are called in their order, one for each free slot", () => {
+    const claimed = deliveries(2_100);
+    capacity.add(claimed, false);
+    const waiting = ["a", "b", "c", "d"];
+    for (const queue of [...waiting, ...waiting]) expect(capacity.canClaim(queue, false)).toBe(false);
+    capacity.free(claimed.splice(0, 52));
+    expect(asked).toEqual([]);
+    capacity.free(claimed.splice(0, 1));
+    expect(asked).toEqual(["a"]);
+    // An endpoint that is held up gives back all that it has at once. What was asked before it may have nothing to
+    // claim any more, and then frees nothing for the others.
+    capacity.free(claimed);
+    expect(asked).toEqual(waiting);
+    expect(capacity.queued).toBe(0);
+  });
+
+  test("a part is reserved for endpoints with few deliveries, also for their new ones in the store", () => {
+    const published = publish(12_288, false);
+    expect(capacity.reserve(false)).toBe(false);
+    expect(capacity.canClaim("new", true)).toBe(true);
+    publish(2_048, true);
+    expect(capacity.reserve(true)).toBe(false);
+    expect(capacity.canClaim("new", true)).toBe(false);
+    capacity.free(published.slice(0, 1));
+    expect(asked).toEqual(["new"]);
+    expect(capacity.canClaim("new", true)).toBe(true);
+  });
+
+  test("backlogs and new deliveries have slots of their own", () => {
+    const published = publish(12_288, false);
+    expect(capacity.canClaim("old", false)).toBe(true);
+    capacity.add(deliveries(2_048), false);
+    expect(capacity.canClaim("old", false)).toBe(false);
+    capacity.free(published);
+    expect([asked, capacity.queued]).toEqual([[], 2_048]);
   });
 });

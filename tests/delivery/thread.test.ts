@@ -3,10 +3,12 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../../src/delivery/engine.ts";
 import { startEngineThread } from "../../src/delivery/thread/link.ts";
+import type { EngineThread } from "../../src/delivery/thread/worker.ts";
 import type { ReplicaNotification } from "../../src/domain/replicas.ts";
 import { signingKeySetting } from "../../src/domain/store.ts";
 import { day } from "../../src/domain/time.ts";
 import { createLog } from "../../src/runtime/log.ts";
+import { Link, type LinkMessage } from "../../src/runtime/threads.ts";
 import { directoryStorage } from "../../src/store/sqlite/storage.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { ownDirectory } from "../support/server.ts";
@@ -161,3 +163,68 @@ test.each(["load throws", "load exits", "begin exits", "later throws", "later re
     expect(stderr.match(/^onair: The engine thread has failed, .* Restart the server\.$/gm)).toHaveLength(1);
   },
 );
+
+interface Calculator {
+  readonly memory: { add(a: number, b: number): Promise<number>; fail(): void };
+  clear(): void;
+  each(callback: (value: number) => void): void;
+}
+
+/** Two ends of a link. Messages are cloned, as between threads. */
+function linked(calculator: object): Link<Calculator> {
+  const copied = (message: LinkMessage): LinkMessage => structuredClone(message);
+  const there: Link<object> = new Link(
+    (message) => here.received(copied(message)),
+    () => calculator,
+  );
+  const here = new Link<Calculator>(
+    (message) => there.received(copied(message)),
+    () => null,
+  );
+  return here;
+}
+
+test("methods of the other end are called by name, at any depth, and their results and errors are passed back", async () => {
+  const { remote } = linked({
+    memory: {
+      add: async (a: number, b: number) => a + b,
+      fail() {
+        throw new Error("out of memory");
+      },
+    },
+  });
+  expect(await Promise.all([remote.memory.add(1, 2), remote.memory.add(3, 4)])).toEqual([3, 7]);
+  expect(await remote.memory.fail().catch((error) => error.message)).toBe("out of memory");
+});
+
+test("a notification is a call without an answer", async () => {
+  const cleared = Promise.withResolvers<void>();
+  const { notify } = linked({ clear: cleared.resolve });
+  expect(notify.clear()).toBeUndefined();
+  await cleared.promise;
+});
+
+test("a method that the other end does not have, or not with these arguments, does not compile", () => {
+  // Only compiled: each line fails `tsc` if its error is gone.
+  const wrong = ({ remote }: Link<Calculator>, engine: Link<EngineThread["offers"]>) => [
+    // @ts-expect-error no such method
+    remote.memory.subtract(1, 2),
+    // @ts-expect-error a wrong argument
+    remote.memory.add(1, "2"),
+    // @ts-expect-error an argument that is missing
+    remote.memory.add(1),
+    // @ts-expect-error a callback cannot be sent
+    remote.each(() => {}),
+    // @ts-expect-error no such noun of the store
+    engine.remote.store.user.count(),
+    // @ts-expect-error no such verb of the noun
+    engine.remote.store.users.counts(),
+    // @ts-expect-error a verb with a wrong argument
+    engine.remote.store.users.exists("1"),
+    // @ts-expect-error events are published by the engine
+    engine.remote.store.events.publish,
+    // @ts-expect-error an application has to be named
+    engine.remote.enable(),
+  ];
+  expect(wrong).toBeFunction();
+});

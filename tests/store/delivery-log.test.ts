@@ -7,9 +7,19 @@ import {
   everything,
   type StreamScope,
 } from "../../src/domain/deliveries.ts";
-import { isoTime, second } from "../../src/domain/time.ts";
+import { hour, isoTime, second } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import { loggedDeliveries, newEvent, storedApplication, testStore, wholeLog } from "../support/store.ts";
+import {
+  attemptResult,
+  loggedDeliveries,
+  newEvent,
+  ownStore,
+  storedApplication,
+  storedAt,
+  subscriber,
+  testStore,
+  wholeLog,
+} from "../support/store.ts";
 
 /*
  * An application that is subscribed to everything, one to the half of it, and one that had three events; some of it
@@ -286,3 +296,50 @@ function resultOf({ seq }: DueDelivery, chance: number, at: number): AttemptResu
 function never(): never {
   throw new Error("this cannot be");
 }
+
+test("a claim returns first attempts in the order of publishing, then retries in the order of their times", async () => {
+  const { store } = await ownStore();
+  const application = await subscriber(store);
+  for (const id of ["late", "early"]) await store.events.publish(newEvent(id), () => false);
+  const { due } = await store.deliveries.claim(application, storedAt, 8);
+  const retryAt = new Map([
+    ["late", storedAt + 2_000],
+    ["early", storedAt + 1_000],
+  ]);
+  const results = due.map((one) =>
+    attemptResult(one, { status: "pending", next_attempt_at: retryAt.get(one.event.id) ?? null }),
+  );
+  await store.deliveries.record(results, []);
+  for (const id of ["first", "second"]) await store.events.publish(newEvent(id), () => false);
+
+  const again = await store.deliveries.claim(application, storedAt + 3_000, 8);
+  expect(again.due.map(({ event }) => event.id)).toEqual(["first", "second", "early", "late"]);
+});
+
+/*
+ * A clock that was far ahead has given retries their time. PostgreSQL's own clock counts, too, so it is now here.
+ */
+
+const now = Date.now();
+
+test("a retry of the schedule whose time is too far remains one of the schedule when it is made due", async () => {
+  const { store } = await ownStore();
+  const application = await subscriber(store);
+  const far = { status: "pending", next_attempt_at: now + 1_000 * hour } as const;
+  const ofSchedule = { ...far, resume_at: null };
+  const asked = { ...far, resume_at: now + 2_000 * hour };
+  const near = { status: "pending", next_attempt_at: now + 28 * hour, resume_at: null } as const;
+  for (const id of ["of the schedule", "asked", "near"])
+    await store.events.publish(newEvent(id), () => false);
+  const { due } = await store.deliveries.claim(application, now, 8);
+  expect(due).toHaveLength(3);
+  const results = [ofSchedule, asked, near].map((fields, i) => attemptResult(due[i], fields));
+  await store.deliveries.record(results, []);
+
+  await store.deliveries.makeFarRetriesDue(now, now + 30 * hour);
+  const again = await store.deliveries.claim(application, now, 8);
+  expect(again.due.map(({ event, resume_at }) => [event.id, resume_at])).toEqual([
+    ["of the schedule", null],
+    ["asked", now],
+  ]);
+});

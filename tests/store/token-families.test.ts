@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { maxOperatorSessions, newOperatorKey } from "../../src/domain/operator-keys.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { hour, isoTime } from "../../src/domain/time.ts";
 import { codeChallenge, refreshTokensAnHour } from "../../src/domain/tokens.ts";
@@ -93,5 +94,60 @@ describe("a family of many tokens", () => {
     expect((await store.applications.find(applicationId))?.disabled).toBe(true);
     await removing;
     expect(await store.applications.find(applicationId)).toBeNull();
+  });
+});
+
+const sessionHash = (n: number) =>
+  new Uint8Array(32)
+    .fill(7)
+    .with(0, n % 256)
+    .with(1, n >> 8);
+const session = (n: number, expires_at: number, key_id = "a") => ({
+  hash: sessionHash(n),
+  key_id,
+  expires_at,
+});
+
+describe("sessions of operators", () => {
+  test("are there until they end or expire", async () => {
+    const { store, reopen } = await ownStore();
+    await store.operatorKeys.beginSession(session(1, 1_000), 0);
+    await store.operatorKeys.beginSession(session(2, 1_000), 0);
+    await store.operatorKeys.endSession(sessionHash(1));
+    const { operatorKeys } = await reopen();
+    expect(await operatorKeys.hasSession(sessionHash(1), 0)).toBe(false);
+    expect(await operatorKeys.hasSession(sessionHash(2), 999)).toBe(true);
+    expect(await operatorKeys.hasSession(sessionHash(2), 1_000)).toBe(false);
+    expect(await operatorKeys.hasSession(sessionHash(3), 0)).toBe(false);
+  });
+
+  test("of one key are bounded: expired ones are removed first, then the next to expire; those of other keys stay", async () => {
+    const { store } = await ownStore();
+    const { operatorKeys } = store;
+    await operatorKeys.beginSession(session(0, 5), 0);
+    const other = maxOperatorSessions + 2;
+    await operatorKeys.beginSession(session(other, 500, "b"), 0);
+    const numbers = Array.from({ length: maxOperatorSessions }, (_, i) => i + 1);
+    await Promise.all(numbers.map((n) => operatorKeys.beginSession(session(n, 1_000 + n), 10)));
+    // The expired session was removed, also for a clock that is behind.
+    expect(await operatorKeys.hasSession(sessionHash(0), 0)).toBe(false);
+    expect(await operatorKeys.hasSession(sessionHash(1), 10)).toBe(true);
+    await operatorKeys.beginSession(session(maxOperatorSessions + 1, 5_000), 10);
+    const open = [1, 2, maxOperatorSessions + 1, other].map((n) =>
+      operatorKeys.hasSession(sessionHash(n), 10),
+    );
+    expect(await Promise.all(open)).toEqual([false, true, true, true]);
+  });
+
+  test("are removed with their key", async () => {
+    const { store } = await ownStore();
+    const { operatorKeys } = store;
+    const { key } = newOperatorKey({ name: "Ada", role: "reader", source: "created", now: 0 });
+    await operatorKeys.create(key);
+    await operatorKeys.beginSession(session(1, 1_000, key.id), 0);
+    await operatorKeys.beginSession(session(2, 1_000), 0);
+    await operatorKeys.revoke(key.id, 0, true);
+    const open = [1, 2].map((n) => operatorKeys.hasSession(sessionHash(n), 0));
+    expect(await Promise.all(open)).toEqual([false, true]);
   });
 });

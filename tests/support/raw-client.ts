@@ -1,6 +1,85 @@
 import { connect, type Socket } from "node:net";
-import { type RawAnswer, readAnswers } from "./http-answers.ts";
 import { until } from "./until.ts";
+
+/** An answer as received over the wire. */
+export interface RawAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+const statusLine = /^HTTP\/1\.1 ([1-5][0-9]{2}) ([\t\x20-\x7e]*)$/;
+const field = /^([!#$%&'*+.^_`|~0-9a-z-]+): ([\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/i;
+/** Fields that must not be repeated. */
+const single = ["content-length", "transfer-encoding", "connection", "date", "content-type", "x-request-id"];
+
+/**
+ * Parses the answers to requests of these methods strictly, from text with one character per byte. Incomplete or
+ * unrequested bytes are the `rest`. Throws if an answer is malformed. Interim answers (100) are included.
+ */
+export function readAnswers(
+  text: string,
+  methods: readonly string[],
+): { readonly answers: readonly RawAnswer[]; readonly rest: string } {
+  const answers: RawAnswer[] = [];
+  let rest = text;
+  for (let asked = 0; asked < methods.length && rest !== ""; ) {
+    const end = rest.indexOf("\r\n\r\n");
+    if (end === -1) break;
+    const [first = "", ...lines] = rest.slice(0, end).split("\r\n");
+    const [, status = ""] = statusLine.exec(first) ?? [];
+    if (status === "") throw new Error(`no status line: ${JSON.stringify(first)}`);
+    const headers = new Map<string, string>();
+    for (const line of lines) {
+      const [, given = "", value = ""] = field.exec(line) ?? [];
+      const name = given.toLowerCase();
+      if (name === "") throw new Error(`no field: ${JSON.stringify(line)}`);
+      if (headers.has(name) && single.includes(name)) throw new Error(`twice: ${name}`);
+      headers.set(name, value);
+    }
+    const isInterim = status.startsWith("1");
+    const bodiless = isInterim || methods[asked] === "HEAD" || status === "204" || status === "304";
+    const found = bodiless ? { body: "", length: 0 } : readBody(headers, rest.slice(end + 4));
+    if (found === null) break;
+    answers.push({ status: Number(status), headers, body: found.body });
+    rest = rest.slice(end + 4 + found.length);
+    if (!isInterim) asked++;
+  }
+  return { answers, rest };
+}
+
+/** @returns null when it is incomplete */
+function readBody(headers: ReadonlyMap<string, string>, text: string) {
+  const length = headers.get("content-length");
+  const coding = headers.get("transfer-encoding");
+  if (length !== undefined && coding !== undefined) throw new Error("two lengths");
+  if (length === undefined && coding === undefined) {
+    if (headers.get("connection") !== "close") throw new Error("no length");
+    return { body: text, length: text.length };
+  }
+  if (length !== undefined) {
+    if (!/^[0-9]+$/.test(length)) throw new Error(`no length: ${length}`);
+    return text.length < Number(length)
+      ? null
+      : { body: text.slice(0, Number(length)), length: Number(length) };
+  }
+  if (coding !== "chunked") throw new Error(`no coding: ${coding}`);
+  let body = "";
+  for (let at = 0; ; ) {
+    const line = text.indexOf("\r\n", at);
+    if (line === -1) return null;
+    const hex = text.slice(at, line);
+    if (!/^[0-9a-f]+$/i.test(hex)) throw new Error(`no size of a chunk: ${JSON.stringify(hex)}`);
+    const size = Number.parseInt(hex, 16);
+    const end = line + 2 + size;
+    if (text.length < end + 2) return null;
+    if (text.slice(end, end + 2) !== "\r\n") throw new Error("a chunk does not end");
+    body += text.slice(line + 2, end);
+    at = end + 2;
+    if (size === 0) return { body, length: at };
+  }
+}
 
 /** What comes back for these bytes until the other side ends the connection, each byte a character. */
 export async function exchange(url: string, bytes: string): Promise<string> {

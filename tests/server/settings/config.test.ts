@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { day, hour } from "../../../src/domain/time.ts";
+import { connectionCapacity } from "../../../src/server/engine-settings.ts";
 import { readConfig } from "../../../src/server/settings/read-config.ts";
 import { settingsHelp, unknownVariables } from "../../../src/server/settings/setting-names.ts";
 import { keptMs } from "../../../src/server/settings/setting-values.ts";
@@ -193,4 +194,17 @@ describe("the command line", () => {
     const result = await run(["serve", "--data", ownDirectory(), "--port", port, "--admin-port", "0"]);
     expectFailure(result, 1, port);
   });
+});
+
+const gib = 2 ** 30;
+
+test.each([
+  [{ descriptors: 10_000, memory: 16 * gib }, 4_936],
+  [{ descriptors: 10_000, memory: gib }, 2_048],
+  [{ descriptors: 341, memory: 16 * gib }, 106],
+  [{ descriptors: 1_000_000, memory: 256 * gib }, 16_384],
+  [{ descriptors: null, memory: 2 * gib }, 4_096],
+  [{ descriptors: 100, memory: 16 * gib }, 16],
+])("with %j there may be %p connections", (limits, connections) => {
+  expect(connectionCapacity(limits)).toBe(connections);
 });

@@ -2,8 +2,7 @@ import { newWebhookSecret } from "../../../src/delivery/signature.ts";
 import type { ApplicationChanges } from "../../../src/domain/applications.ts";
 import { everything } from "../../../src/domain/deliveries.ts";
 import { newId } from "../../../src/domain/ids.ts";
-import type { KnownApplication, KnownSubscription } from "./known.ts";
-import type { Platform } from "./platform.ts";
+import type { KnownApplication, KnownSubscription, Platform } from "./platform.ts";
 
 /** What operators and developers ask for while the engine runs. Each resolves when it is acknowledged. */
 

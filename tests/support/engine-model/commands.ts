@@ -14,8 +14,7 @@ import {
 } from "./changes.ts";
 import { starts } from "./engine-process.ts";
 import { type Gate, ways } from "./gates.ts";
-import type { KnownApplication } from "./known.ts";
-import { applicationIds, broadcasters, type Platform } from "./platform.ts";
+import { applicationIds, broadcasters, type KnownApplication, type Platform } from "./platform.ts";
 import { boundsMs } from "./promises.ts";
 import { type Answer, answers } from "./receivers.ts";
 

@@ -10,7 +10,7 @@ import {
   type KnownDelivery,
   type KnownSubscription,
   newlyKnownDelivery,
-} from "./known.ts";
+} from "./platform.ts";
 import type { SeenAttempt } from "./receivers.ts";
 
 /** An endpoint whose receiver is well has got all first attempts within this time, whatever the others do. */

@@ -1,0 +1,117 @@
+import { expect, test } from "bun:test";
+import { SQL } from "bun";
+import { seeded } from "../../src/dev/chance.ts";
+import { isoTime, minute } from "../../src/domain/time.ts";
+import { killRun } from "../support/fault-run.ts";
+import { emptyDatabase } from "../support/postgres.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
+import { ownProcess } from "../support/process.ts";
+import { event, publishAll, subscriber } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { ownReceiver } from "../support/receiver.ts";
+import { isOnPostgres, json, ownDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+const promise = "every acknowledged event arrives, under one id, in an unbroken sequence";
+
+// Hundreds of kills in a row: bun tests/bench/kills.ts
+test(`kill -9 at random moments: ${promise}`, async () => {
+  const database = isOnPostgres ? await emptyDatabase() : null;
+  try {
+    const random = seeded(Date.now());
+    const report = await killRun({ kills: 5, random, ...(database && { database: database.url }) });
+    expect(report.problems).toEqual([]);
+    expect(report.acknowledged).toBeGreaterThan(20);
+    expect(report.deliveries).toBeGreaterThanOrEqual(report.acknowledged);
+  } finally {
+    await database?.drop();
+  }
+}, 300_000);
+
+test.skipIf(isOnPostgres)(
+  "restarts by SIGTERM under load: every acknowledged event arrives, and no request is sent twice",
+  async () => {
+    const report = await killRun({ kills: 3, random: seeded(Date.now()), signal: "SIGTERM" });
+    expect(report.problems).toEqual([]);
+    expect(report.acknowledged).toBeGreaterThan(20);
+    expect(report.requests).toBe(report.deliveries);
+  },
+  300_000,
+);
+
+/** The server ends within this time. */
+const endMs = 1_000;
+
+async function administer(server: PostgresServer, statement: string): Promise<void> {
+  const sql = new SQL(server.url("postgres"), { max: 1 });
+  await sql.unsafe(statement);
+  await sql.close();
+}
+
+test.skipIf(!isOnPostgres)(
+  "PostgreSQL crashes, restarts and ends its connections under load: every acknowledged event arrives, under one id",
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const server = await startPostgres(["fsync=on"]);
+    stack.defer(() => server.stop());
+    await administer(server, "CREATE DATABASE onair");
+    const restart = async (signal: NodeJS.Signals) => {
+      server.kill(signal);
+      await Bun.sleep(endMs);
+      await server.start();
+    };
+    const faults = [
+      () =>
+        administer(server, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'onair'"),
+      () => restart("SIGQUIT"),
+      () => restart("SIGINT"),
+    ];
+    let n = 0;
+    const report = await killRun({
+      kills: 2 * faults.length,
+      random: seeded(Date.now()),
+      database: server.url("onair"),
+      disturb: async () => faults[n++ % faults.length]?.(),
+      run: { env: { ONAIR_LOG_LEVEL: "off" } },
+    });
+    expect(report.problems).toEqual([]);
+    expect(report.acknowledged).toBeGreaterThan(10);
+  },
+  300_000,
+);
+
+const count = 600;
+const path = "/public/v1/events/replays";
+
+test("a replay goes on after kill -9, and every delivery of its range arrives under its id", async () => {
+  const directory = ownDirectory();
+  const receiver = ownReceiver();
+  const args = ["--data", directory, "--allow-private-webhooks", "--rate-limit", "0"];
+  let server = await ownProcess(args);
+  await server.load("users", users.slice(0, 1));
+  const broadcaster = users[0]?.id ?? 0;
+  const subscription = { webhook_url: receiver.url, event: "kicks.gifted", broadcasters: [broadcaster] };
+  const { token } = await subscriber(server, subscription);
+  const gift = event("kicks.gifted", { broadcaster_user_id: broadcaster });
+  await publishAll(server, Array(count).fill(gift));
+  const first = (await receiver.arrived(count)).map(({ headers }) => headers["webhook-id"]);
+
+  const range = { from: isoTime(Date.now() - minute), to: isoTime(Date.now() + minute) };
+  const made = await server.post(path, range, token);
+  const { id } = (await json<{ data: { id: string } }>(made)).data;
+  await receiver.arrived(count + 100);
+  await server.end("SIGKILL");
+  const before = receiver.received.length;
+  expect(before).toBeLessThan(2 * count);
+
+  server = await ownProcess(args);
+  const get = async () => {
+    const answer = await server.get(`${path}/${id}`, token);
+    return (await json<{ data: Record<string, unknown> }>(answer)).data;
+  };
+  await until(async () => (await get())["state"] !== "running");
+  expect(await get()).toMatchObject({ state: "completed", progress: 1, matched: count, queued: count });
+  const replayed = () => new Set(receiver.received.slice(count).map(({ headers }) => headers["webhook-id"]));
+  await until(() => replayed().size >= count);
+  expect(replayed()).toEqual(new Set(first));
+}, 300_000);

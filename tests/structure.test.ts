@@ -216,6 +216,7 @@ const rawStatements = [
   "postgres/dialect.ts",
   "postgres/exchange.ts",
   "postgres/facts.ts",
+  "postgres/filters.ts",
   "postgres/membership.ts",
   "postgres/migrations.ts",
   "postgres/notifications.ts",

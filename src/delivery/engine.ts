@@ -1,5 +1,5 @@
 import { receives } from "../domain/applications.ts";
-import { type EventSink, noReceiver } from "../domain/deliveries.ts";
+import { type EventSink, type FilteredEvent, noReceiver } from "../domain/deliveries.ts";
 import { ownerGone } from "../domain/errors.ts";
 import { idTime } from "../domain/ids.ts";
 import type { ServerNotice, ServerNoticeData } from "../domain/notices.ts";
@@ -94,6 +94,8 @@ export interface EngineStats extends DispatcherStats {
   /** The event-loop delay of the engine's thread, in seconds. */
   readonly eventLoopDelay: Histogram;
   readonly spans: SpanCounts;
+  /** The number of deliveries that filters have spared since the start, by the name of the event type. */
+  readonly filtered: Readonly<Record<string, number>>;
 }
 
 /** The receiver of the engine's reports. */
@@ -247,7 +249,7 @@ async function engineOn(
       callersChanged,
       deliveries: { ...dispatcher, wakeReplays: replays.wake, note: reports.note },
     }),
-    ...eventSink(store, dispatcher, { streamed: reports.streamed, traces: attempts }),
+    ...eventSink(store, dispatcher, { ...reports, traces: attempts }),
     listen(listener) {
       reports.listen(listener);
       replicas.onNotification((notification) => listener.replicaNotification(notification));
@@ -274,6 +276,7 @@ async function engineOn(
       shares: ownership.shares(),
       eventLoopDelay: eventLoop.delay,
       spans: tracing?.counts() ?? noSpans,
+      filtered: Object.fromEntries(reports.filteredByType),
     }),
     async checkStorage(isTroubled) {
       const fault = await check(isTroubled);
@@ -376,6 +379,8 @@ export class Reports {
   readonly #collector = new OutcomeCollector();
   #listener: Pick<EngineListener, "streamed" | "outcomes"> = { streamed() {}, outcomes() {} };
   #cancelTimer: (() => void) | null = null;
+  /** The number of deliveries that filters have spared since the start, by the name of the event type. */
+  readonly filteredByType = new Map<string, number>();
 
   constructor(options: ReportOptions) {
     this.#options = options;
@@ -405,6 +410,14 @@ export class Reports {
     for (const id of applicationIds) this.#options.counter.count("deliveries", id, "streamed", null);
     this.note("deliveries", applicationIds);
     this.#wakeStreams(applicationIds);
+  };
+
+  /** Reports that applications do not get events, because of their filters. */
+  readonly filtered = (events: readonly FilteredEvent[]): void => {
+    for (const { application_id, type } of events) {
+      this.#options.counter.count("deliveries", application_id, "filtered", null);
+      this.filteredByType.set(type, (this.filteredByType.get(type) ?? 0) + 1);
+    }
   };
 
   /** Reports new notices about the endpoints of applications. The event streams of the applications have them, too. */

@@ -38,6 +38,7 @@ export function idleEngine(store: Store): Engine {
       counts: new DeliveryCounter().counts,
       eventLoopDelay: newHistogram([]),
       spans: noSpans,
+      filtered: {},
     }),
     checkStorage: async () => null,
     stop: () => store.close(),

@@ -1,4 +1,10 @@
-import type { DueDelivery, EventSink, ReserveSlot, StoredEvent } from "../domain/deliveries.ts";
+import type {
+  DueDelivery,
+  EventSink,
+  FilteredEvent,
+  ReserveSlot,
+  StoredEvent,
+} from "../domain/deliveries.ts";
 import { BatchRefused, DomainError } from "../domain/errors.ts";
 import type { Store } from "../domain/store.ts";
 import type { AttemptTraces } from "../runtime/tracing/spans.ts";
@@ -7,6 +13,8 @@ import type { Dispatcher } from "./attempt.ts";
 interface Observers {
   /** Called with the applications whose event stream has new events. */
   readonly streamed?: (applicationIds: readonly string[]) => void;
+  /** Called with the applications that do not get an event, because it does not match their filter. */
+  readonly filtered?: (events: readonly FilteredEvent[]) => void;
   /** Notes the trace of each event before its attempts can begin; null while tracing is off. */
   readonly traces?: Pick<AttemptTraces, "note"> | null;
 }
@@ -15,9 +23,9 @@ interface Observers {
 export function eventSink(
   store: Pick<Store, "events">,
   dispatcher: Pick<Dispatcher, "reserve" | "outcomeUnknown">,
-  { streamed = () => {}, traces = null }: Observers = {},
+  { streamed = () => {}, filtered = () => {}, traces = null }: Observers = {},
 ): EventSink {
-  const keep = async <T extends Pick<StoredEvent, "taken" | "streamed">>(
+  const keep = async <T extends Pick<StoredEvent, "taken" | "streamed" | "filtered">>(
     write: (reserveSlot: ReserveSlot) => Promise<T>,
   ): Promise<T> => {
     const reservation = dispatcher.reserve();
@@ -26,6 +34,7 @@ export function eventSink(
       const stored = await write(reservation.reserveSlot);
       taken = stored.taken;
       if (stored.streamed.length > 0) streamed(stored.streamed);
+      if (stored.filtered.length > 0) filtered(stored.filtered);
       return stored;
     } catch (error) {
       if (!isRefusal(error)) dispatcher.outcomeUnknown();

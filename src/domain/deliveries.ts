@@ -282,10 +282,19 @@ export interface StoredEvent extends PublishedEvent {
   readonly taken: readonly DueDelivery[];
   /** Ids of applications with new deliveries on their event stream. */
   readonly streamed: readonly string[];
+  /** Applications that are subscribed to the event, and whose filter it does not match. */
+  readonly filtered: readonly FilteredEvent[];
+}
+
+/** An event that makes no delivery for an application, because it does not match the application's filter. */
+export interface FilteredEvent {
+  readonly application_id: string;
+  /** The name of the event type. */
+  readonly type: string;
 }
 
 /** Events that were published together. */
-export interface StoredEvents extends Pick<StoredEvent, "taken" | "streamed"> {
+export interface StoredEvents extends Pick<StoredEvent, "taken" | "streamed" | "filtered"> {
   readonly published: readonly PublishedEvent[];
 }
 

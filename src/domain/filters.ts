@@ -100,6 +100,37 @@ export function filterOf(filters: Filters, name: string, version: number): Keyed
   return null;
 }
 
+/** The filters of an application, of which each is made ready on its first use. */
+export class ReadyFilters {
+  readonly #filters: Filters;
+  readonly #conditions = new Map<string, Condition>();
+
+  constructor(filters: Filters) {
+    this.#filters = filters;
+  }
+
+  /** The condition for events of a type; null when all match. It is made ready when it is first applied. */
+  conditionOf(name: string, version: number): Condition | null {
+    const filter = filterOf(this.#filters, name, version);
+    if (filter === null) return null;
+    return { matches: (data) => this.#ready(filter).matches(data) };
+  }
+
+  #ready(filter: KeyedFilter): Condition {
+    let condition = this.#conditions.get(filter.key);
+    if (condition === undefined) {
+      condition = storedCondition(filter);
+      this.#conditions.set(filter.key, condition);
+    }
+    return condition;
+  }
+}
+
+/** Returns the payload of an event's body. */
+export function payloadOf(body: string): unknown {
+  return JSON.parse(body).data;
+}
+
 /** Returns a stored condition ready for use. It was checked when it was set; if it cannot be read, all events match. */
 export function storedCondition({ key, condition }: KeyedFilter): Condition {
   const read = readCondition(condition, fieldOfFilter(key));

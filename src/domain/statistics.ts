@@ -54,7 +54,8 @@ export type StatisticPeriod = keyof typeof statisticPeriods;
 
 /**
  * The outcomes of deliveries, as the dispatcher sees them: `retried` is a failed attempt that will be repeated,
- * `streamed` a delivery that can be read on the event stream.
+ * `streamed` a delivery that can be read on the event stream, `filtered` an event that made no delivery, because it did
+ * not match the application's filter.
  */
 export const deliveryOutcomes = [
   "delivered",
@@ -63,6 +64,7 @@ export const deliveryOutcomes = [
   "expired",
   "canceled",
   "streamed",
+  "filtered",
 ] as const;
 
 /** The subject of the row that counts all. */

@@ -13,6 +13,7 @@ import { newId } from "../domain/ids.ts";
 import { second } from "../domain/time.ts";
 import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../store/drizzle/deliveries.ts";
 import { isLockTimeout } from "./faults.ts";
+import { type Considered, FilterDecisions, noneConsidered, subjectOf } from "./filters.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { publishingLock } from "./positions.ts";
 import type { ClaimedDeliveries, StoreRead } from "./queue.ts";
@@ -24,6 +25,8 @@ interface FannedOut {
   readonly n: number;
   /** Whether the event was stored now. False for an unknown broadcaster or the id of an earlier event. */
   readonly is_new: boolean;
+  /** Whether nothing was stored, because filters of subscribers are others than those considered. */
+  readonly is_stale: boolean;
   readonly seq: number | null;
   readonly id: string;
   readonly application_id: string;
@@ -62,17 +65,28 @@ given AS MATERIALIZED (
 ),
 keys AS MATERIALIZED (SELECT DISTINCT broadcaster, name, version FROM given WHERE is_known),
 receivers AS MATERIALIZED (
-  SELECT s.id, s.broadcaster_user_id, s.event, s.version, s.published_by FROM subscriptions s
+  SELECT s.id, s.app_id, s.broadcaster_user_id, s.event, s.version, s.published_by FROM subscriptions s
   JOIN keys k ON k.broadcaster = s.broadcaster_user_id AND k.name = s.event AND k.version = s.version
   ORDER BY s.id FOR NO KEY UPDATE OF s
+),
+stale AS MATERIALIZED (
+  SELECT FROM receivers r JOIN applications a ON a.id = r.app_id
+  LEFT JOIN unnest($12::text[], $13::bigint[]) AS considered(app_id, generation) ON considered.app_id = a.id
+  WHERE a.filters_generation > 0 AND considered.generation IS DISTINCT FROM a.filters_generation LIMIT 1
+),
+unwanted AS MATERIALIZED (
+  SELECT g.n, r.id FROM unnest($14::bigint[], $15::text[]) AS excluded(n, app_id) JOIN given g ON g.n = excluded.n
+  JOIN receivers r ON r.app_id = excluded.app_id AND r.broadcaster_user_id = g.broadcaster AND r.event = g.name
+    AND r.version = g.version
 ),
 fresh AS (
   INSERT INTO event_ids (id, seq, fingerprint, deliveries)
   SELECT id, nextval('delivery_numbers'), fingerprint, receivers
-  FROM (SELECT g.id, g.fingerprint, coalesce(r.receivers, 0) AS receivers FROM given g
+  FROM (SELECT g.id, g.fingerprint, coalesce(r.receivers, 0) - coalesce(u.unwanted, 0) AS receivers FROM given g
         LEFT JOIN (SELECT broadcaster_user_id, event, version, count(*) AS receivers FROM receivers GROUP BY 1, 2, 3) r
           ON r.broadcaster_user_id = g.broadcaster AND r.event = g.name AND r.version = g.version
-        WHERE g.is_known ORDER BY g.n) AS in_order
+        LEFT JOIN (SELECT n, count(*) AS unwanted FROM unwanted GROUP BY n) u ON u.n = g.n
+        WHERE g.is_known AND NOT EXISTS (SELECT FROM stale) ORDER BY g.n) AS in_order
   ON CONFLICT (id) DO NOTHING RETURNING id, seq, deliveries
 ),
 kept AS MATERIALIZED (
@@ -81,12 +95,16 @@ kept AS MATERIALIZED (
 ),
 counted AS (
   UPDATE subscriptions s SET sequence = s.sequence + k.events, published_by = $10::bigint
-  FROM receivers r
-  JOIN (SELECT broadcaster, name, version, count(*) AS events FROM kept GROUP BY 1, 2, 3) k
-    ON k.broadcaster = r.broadcaster_user_id AND k.name = r.event AND k.version = r.version
-  WHERE s.id = r.id
+  FROM (
+    SELECT r.id, r.published_by, k.broadcaster, k.name, k.version, k.events - coalesce(u.events, 0) AS events
+    FROM receivers r
+    JOIN (SELECT broadcaster, name, version, count(*) AS events FROM kept GROUP BY 1, 2, 3) k
+      ON k.broadcaster = r.broadcaster_user_id AND k.name = r.event AND k.version = r.version
+    LEFT JOIN (SELECT u.id, count(*) AS events FROM unwanted u JOIN kept k ON k.n = u.n GROUP BY 1) u ON u.id = r.id
+  ) k
+  WHERE s.id = k.id AND k.events > 0
   RETURNING s.id, s.app_id, k.broadcaster, k.name, k.version, s.sequence - k.events AS before,
-    s.sequence = k.events OR coalesce(r.published_by = $10::bigint, false) AS follows
+    s.sequence = k.events OR coalesce(k.published_by = $10::bigint, false) AS follows
 ),
 bodies AS (INSERT INTO events (seq, body) SELECT seq, body FROM kept WHERE deliveries > 0),
 published AS (
@@ -103,6 +121,8 @@ numbered AS MATERIALIZED (
     FROM kept k
     JOIN counted c ON c.broadcaster = k.broadcaster AND c.name = k.name AND c.version = k.version
     JOIN applications a ON a.id = c.app_id
+    LEFT JOIN unwanted u ON u.n = k.n AND u.id = c.id
+    WHERE u.n IS NULL
     ORDER BY k.n, c.id
   ) AS in_order
 ),
@@ -116,17 +136,18 @@ made AS (
     CASE mode WHEN 'stream' THEN published_at END
   FROM numbered d
 )
-SELECT g.n::float8, k.n IS NOT NULL AS is_new, d.seq::float8, ${deliveryId} AS id, d.app_id AS application_id,
+SELECT g.n::float8, k.n IS NOT NULL AS is_new, EXISTS (SELECT FROM stale) AS is_stale, d.seq::float8, ${deliveryId} AS id, d.app_id AS application_id,
   d.subscription_id, d.sequence::float8, d.mode, d.follows
 FROM given g LEFT JOIN kept k ON k.n = g.n LEFT JOIN numbered d ON d.n = k.n
 ORDER BY d.seq NULLS LAST, g.n`;
 
 /** Stores events with their deliveries. `publisher` is the id of this process. */
-export function fanOut(
+function fanOut(
   connection: Queries,
   events: readonly NewEvent[],
   publisher: number,
-  timeoutMs = lockTimeoutMs,
+  { generations, excluded }: Considered,
+  timeoutMs: number,
 ): Promise<FannedOut[]> {
   return connection.run<FannedOut>(statement, [
     events.map(({ id }) => id),
@@ -140,7 +161,34 @@ export function fanOut(
     events.map(() => newId().slice(0, 18)),
     publisher,
     String(timeoutMs),
+    [...generations.keys()],
+    [...generations.values()],
+    excluded.map(([n]) => n),
+    excluded.map(([, id]) => id),
   ]);
+}
+
+/** How often filters may change while a batch is stored. */
+const mostConsidered = 5;
+
+/**
+ * Stores events with deliveries for the subscribers whose filters they match. Throws `unavailable` if filters change
+ * again and again meanwhile.
+ */
+async function storeMatching(
+  connection: Queries,
+  events: readonly NewEvent[],
+  by: { readonly publisher: number; readonly filters: FilterDecisions; readonly timeoutMs: number },
+): Promise<{ readonly rows: readonly FannedOut[]; readonly considered: Considered }> {
+  const { publisher, filters, timeoutMs } = by;
+  let considered = filters.mayConcern(events) ? await filters.consider(connection, events) : noneConsidered;
+  for (let times = 0; times < mostConsidered; times++) {
+    const rows = await fanOut(connection, events, publisher, considered, timeoutMs);
+    if (!rows[0]?.is_stale) return { rows, considered };
+    considered = await filters.consider(connection, events);
+  }
+  const message = "Filters of applications change too fast. Try again in a moment.";
+  throw new DomainError("unavailable", message, { retryAfterSeconds: 1, isNothingKept: true });
 }
 
 /** Which of some events, by their index, have subscriptions that another transaction holds. */
@@ -153,10 +201,6 @@ free AS MATERIALIZED (
   SELECT s.id FROM subscriptions s WHERE s.id IN (SELECT id FROM receivers) FOR NO KEY UPDATE SKIP LOCKED
 )
 SELECT DISTINCT (n - 1)::float8 AS i FROM receivers WHERE id NOT IN (SELECT id FROM free)`;
-
-/** What subscriptions are to. */
-const subjectOf = ({ broadcaster_user_id, name, version }: NewEvent) =>
-  `${broadcaster_user_id} ${version} ${name}`;
 
 /** How long events are refused at once that were held. */
 const heldForMs = 5 * second;
@@ -244,6 +288,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   let tail: Promise<void> = Promise.resolve();
   let isScheduled = false;
   const held = new HeldEvents(pool);
+  const filters = new FilterDecisions();
 
   /** Whether work has failed because the subscriptions of some of these events are held. Nothing is stored then. */
   const isOfHeld = async (error: unknown, events: readonly NewEvent[]): Promise<boolean> =>
@@ -280,13 +325,9 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     const read = claimed.beginRead();
     const events = eventsOf(batch);
     try {
-      const rows = await fanOut(
-        pool,
-        events,
-        owned.replica,
-        partsUntil === null ? lockTimeoutMs : partLockTimeoutMs,
-      );
-      const outcomes = await outcomesOf(pool, events, rows);
+      const timeoutMs = partsUntil === null ? lockTimeoutMs : partLockTimeoutMs;
+      const stored = await storeMatching(pool, events, { publisher: owned.replica, filters, timeoutMs });
+      const outcomes = await outcomesOf(pool, events, stored);
       for (const [i, { event, reserveSlot, resolve, reject }] of batch.entries()) {
         const outcome = outcomes[i];
         if (outcome instanceof DomainError) reject(outcome);
@@ -333,11 +374,9 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
         const read = claimed.beginRead();
         try {
           const outcomes = await pool.transact(async (transaction) => {
-            const all = await outcomesOf(
-              transaction,
-              events,
-              await fanOut(transaction, events, owned.replica),
-            );
+            const by = { publisher: owned.replica, filters, timeoutMs: lockTimeoutMs };
+            const stored = await storeMatching(transaction, events, by);
+            const all = await outcomesOf(transaction, events, stored);
             const refusals = all.map((one) => (one instanceof DomainError ? inOneLine(one) : null));
             if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
             return all.flatMap((one) => (one instanceof DomainError ? [] : one));
@@ -370,14 +409,17 @@ function nextBatch(gathered: readonly Waiting[]): readonly Waiting[] {
 /** A published event with the deliveries that were made now. */
 interface Outcome extends PublishedEvent {
   readonly made: readonly FannedOut[];
+  /** The applications whose filter it does not match. */
+  readonly unwantedBy: readonly string[];
 }
 
 /** Returns for each event its outcome, or the error with which it was refused. */
 async function outcomesOf(
   connection: Queries,
   events: readonly NewEvent[],
-  rows: readonly FannedOut[],
+  { rows, considered }: Awaited<ReturnType<typeof storeMatching>>,
 ): Promise<(Outcome | DomainError)[]> {
+  const excluded = Map.groupBy(considered.excluded, ([n]) => n - 1);
   const made = Map.groupBy(rows, ({ n }) => n - 1);
   const repeated = events.filter((_, i) => made.get(i)?.[0]?.is_new === false).map(({ id }) => id);
   const earlier = new Map(
@@ -388,11 +430,13 @@ async function outcomesOf(
     const its = made.get(i) ?? [];
     if (its[0]?.is_new) {
       const deliveries = its.filter(({ seq }) => seq !== null);
-      return { id, deliveries: deliveries.length, made: deliveries };
+      const unwantedBy = (excluded.get(i) ?? []).map(([, id]) => id);
+      return { id, deliveries: deliveries.length, made: deliveries, unwantedBy };
     }
     // An event may have the id of a later one only if it is refused for its broadcaster.
     const known = (newAt.get(id) ?? 0) > i ? undefined : earlier.get(id);
-    if (known?.fingerprint.equals(fingerprint)) return { id, deliveries: known.deliveries, made: [] };
+    if (known?.fingerprint.equals(fingerprint))
+      return { id, deliveries: known.deliveries, made: [], unwantedBy: [] };
     return known ? idOfOther(id) : unknownBroadcaster();
   });
 }
@@ -426,5 +470,6 @@ function storedEvent(
       );
     }
   }
-  return { id: outcome.id, deliveries: outcome.deliveries, taken, streamed: [...streamed] };
+  const filtered = outcome.unwantedBy.map((application_id) => ({ application_id, type: name }));
+  return { id: outcome.id, deliveries: outcome.deliveries, taken, streamed: [...streamed], filtered };
 }

@@ -81,7 +81,13 @@ test("the same id again answers as before and sends nothing; with other contents
   expect([first.deliveries, together.deliveries]).toEqual([1, 1]);
   expect([first.id, together.id, together.taken.length]).toEqual(["a", "a", 0]);
   await subscribed("webhook");
-  expect(await publish("a", always)).toEqual({ id: "a", deliveries: 1, taken: [], streamed: [] });
+  expect(await publish("a", always)).toEqual({
+    id: "a",
+    deliveries: 1,
+    taken: [],
+    streamed: [],
+    filtered: [],
+  });
   const other = { ...event("a"), fingerprint: Buffer.from("other") };
   await expect(store.events.publish(other, always)).rejects.toMatchObject({ code: "conflict" });
   expect(await loggedDeliveries(store)).toHaveLength(1);

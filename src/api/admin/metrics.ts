@@ -24,10 +24,7 @@ function trafficMetrics(
       [...statuses].map(([status, value]) => ({ labels: { listener, status: String(status) }, value })),
     ),
   };
-  const published = Object.fromEntries([
-    ...catalogue.types.map(({ name }) => [name, 0]),
-    ...publisher.acknowledged,
-  ]);
+  const published = { ...zeroByType(catalogue), ...Object.fromEntries(publisher.acknowledged) };
   return [
     requests,
     {
@@ -85,10 +82,13 @@ function spanMetrics(...threads: readonly SpanCounts[]): AnyMetric[] {
   ];
 }
 
+const zeroByType = ({ types }: AdminDeps["catalogue"]) =>
+  Object.fromEntries(types.map(({ name }) => [name, 0]));
+
 /** Metrics of the engine. */
 function deliveryMetrics(
-  { facts }: AdminDeps,
-  { inFlight, queued, unrecorded, suspended, isHeld, shares, counts, eventLoopDelay }: EngineStats,
+  { facts, catalogue }: AdminDeps,
+  { inFlight, queued, unrecorded, suspended, isHeld, shares, counts, eventLoopDelay, filtered }: EngineStats,
 ): AnyMetric[] {
   const { attempts, finished, notices, failures, attemptSeconds, arrivalSeconds } = counts;
   return [
@@ -109,6 +109,12 @@ function deliveryMetrics(
     ),
     counters("onair_attempts", "Delivery attempts.", "outcome", attempts),
     counters("onair_deliveries_finished", "Deliveries that reached a final status.", "status", finished),
+    counters(
+      "onair_deliveries_filtered",
+      "Deliveries that were not made, because the event did not match the application's filter.",
+      "type",
+      { ...zeroByType(catalogue), ...filtered },
+    ),
     counters("onair_endpoint_notices", "Notices about endpoints.", "notice", notices),
     counters(
       "onair_application_failures",

@@ -51,6 +51,7 @@ const outcomes = {
   expired: count("Deliveries that expired before they could be sent."),
   canceled: count("Deliveries that were canceled when they were due."),
   streamed: count("Deliveries that were made available on the event stream."),
+  filtered: count("Events that made no delivery, because they did not match the application's filter."),
   arrival_p50_ms: ms(
     "Median time from publishing to success, in milliseconds, of deliveries whose first attempt succeeded.",
   ),
@@ -125,6 +126,7 @@ const exampleCounts: Static<typeof DeliveryCounts> = {
   expired: 0,
   canceled: 0,
   streamed: 0,
+  filtered: 3160,
   arrival_p50_ms: 12.4,
   arrival_p99_ms: 87.5,
 };

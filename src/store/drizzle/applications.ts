@@ -116,12 +116,14 @@ export function applicationStore(db: Dialect): ApplicationStore {
   return {
     async create(application) {
       const made = Date.parse(application.created_at);
+      const { filters = {} } = application;
       await db.write(
         orm.insert(applications).values({
           ...application,
           client_secret_hash: Buffer.from(application.client_secret_hash ?? []),
           client_secret_prefix: application.client_secret_prefix ?? "",
           client_secret_created_at: made,
+          filters_generation: Object.keys(filters).length > 0 ? 1 : 0,
           webhook_secret_created_at: made,
         }),
       );

@@ -45,6 +45,7 @@ export function joinedEvents(stored: readonly StoredEvent[]): StoredEvents {
     published: stored.map(({ id, deliveries }) => ({ id, deliveries })),
     taken: stored.flatMap(({ taken }) => taken),
     streamed: [...new Set(stored.flatMap(({ streamed }) => streamed))],
+    filtered: stored.flatMap(({ filtered }) => filtered),
   };
 }
 

@@ -11,6 +11,8 @@ import type {
 } from "../../domain/deliveries.ts";
 import { BatchRefused, DomainError, inOneLine } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/built-in.ts";
+import type { Condition } from "../../domain/events/conditions.ts";
+import { payloadOf, ReadyFilters } from "../../domain/filters.ts";
 import { newId } from "../../domain/ids.ts";
 import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../drizzle/deliveries.ts";
 import type { Commit } from "./commit.ts";
@@ -23,11 +25,11 @@ export function eventStore(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
-  modes: DeliveryModes,
+  known: Receiving,
   staged: StagedEvents,
   size: Pick<DataSize, "fullError">,
 ): EventStore {
-  const publish = eventFanOut(db, orm, modes, staged);
+  const publish = eventFanOut(db, orm, known, staged);
 
   const publishAll = (all: readonly NewEvent[], reserveSlot: (applicationId: string) => boolean) => {
     const published: StoredEvent[] = [];
@@ -52,15 +54,18 @@ export function eventStore(
   };
 }
 
-/** A cache of the applications that use the event stream, because the fan-out needs it for each subscriber. */
-interface DeliveryModes {
-  of(applicationId: string): DeliveryMode;
+/** What the fan-out needs to know of applications, cached, because it needs it for each subscriber. */
+interface Receiving {
+  /** How an application gets its events. */
+  mode(applicationId: string): DeliveryMode;
+  /** The conditions of all applications that have a filter for a type. */
+  conditions(name: string, version: number): ReadonlyMap<string, Condition>;
   /** Makes a commit for work that changes applications, which invalidates the cache. */
   forgottenBy(commit: Commit): Commit;
 }
 
-export function deliveryModes(orm: BunSQLiteDatabase): DeliveryModes {
-  const { id, delivery, webhook_url, disabled } = applications;
+export function receiving(orm: BunSQLiteDatabase): Receiving {
+  const { id, delivery, webhook_url, disabled, filters } = applications;
   const others = orm
     .select({
       id,
@@ -69,14 +74,47 @@ export function deliveryModes(orm: BunSQLiteDatabase): DeliveryModes {
     .from(applications)
     .where(and(ne(delivery, "webhook"), eq(disabled, false)))
     .prepare();
-  let known: Map<string, DeliveryMode> | null = null;
+  const filtering = orm
+    .select({ id, text: sql<string>`${filters}` })
+    .from(applications)
+    .where(ne(filters, {}))
+    .prepare();
+  let modes: Map<string, DeliveryMode> | null = null;
+  let byType: Map<string, Map<string, Condition>> | null = null;
+  let ready = new Map<string, { readonly text: string; readonly filters: ReadyFilters }>();
   const forget = () => {
-    known = null;
+    modes = null;
+    byType = null;
+  };
+  /** Filters that have the same text stay ready. */
+  const readFilters = () => {
+    const before = ready;
+    ready = new Map(
+      filtering.all().map(({ id, text }) => {
+        const known = before.get(id);
+        return [id, known?.text === text ? known : { text, filters: new ReadyFilters(JSON.parse(text)) }];
+      }),
+    );
+    return new Map<string, Map<string, Condition>>();
   };
   return {
-    of(applicationId) {
-      known ??= new Map(others.all().map(({ id, delivery }) => [id, delivery]));
-      return known.get(applicationId) ?? "webhook";
+    mode(applicationId) {
+      modes ??= new Map(others.all().map(({ id, delivery }) => [id, delivery]));
+      return modes.get(applicationId) ?? "webhook";
+    },
+    conditions(name, version) {
+      byType ??= readFilters();
+      const type = `${name}@${version}`;
+      let conditions = byType.get(type);
+      if (conditions === undefined) {
+        conditions = new Map();
+        for (const [id, { filters }] of ready) {
+          const condition = filters.conditionOf(name, version);
+          if (condition !== null) conditions.set(id, condition);
+        }
+        byType.set(type, conditions);
+      }
+      return conditions;
     },
     // Invalidated within the transaction, for further work there, and after it, because it may have been rolled back.
     forgottenBy: (commit) => (work) =>
@@ -118,12 +156,7 @@ interface Receiver {
  * Makes the function that publishes events. It uses raw SQL, because its statements run once per event or subscriber,
  * and an event may have ten thousand subscribers.
  */
-function eventFanOut(
-  db: Database,
-  orm: BunSQLiteDatabase,
-  modes: DeliveryModes,
-  staged: StagedEvents,
-): Publish {
+function eventFanOut(db: Database, orm: BunSQLiteDatabase, known: Receiving, staged: StagedEvents): Publish {
   const byId = db.prepare<{ fingerprint: Uint8Array; deliveries: number }, [string]>(
     "SELECT fingerprint, deliveries FROM events WHERE id = ?",
   );
@@ -136,7 +169,12 @@ function eventFanOut(
     `SELECT id, app_id, sequence FROM subscriptions
      WHERE broadcaster_user_id = ? AND event = ? AND version = ? LIMIT ${fewReceivers + 1}`,
   );
-  const countUp = db.prepare<null, [string]>("UPDATE subscriptions SET sequence = sequence + 1 WHERE id = ?");
+  const allSubscribers = db.prepare<Receiver, [number, string, number]>(
+    "SELECT id, app_id, sequence FROM subscriptions WHERE broadcaster_user_id = ? AND event = ? AND version = ?",
+  );
+  const countUp = db.prepare<Receiver, [string]>(
+    "UPDATE subscriptions SET sequence = sequence + 1 WHERE id = ? RETURNING id, app_id, sequence",
+  );
   const addEvent = db.prepare<
     { seq: number },
     [string, string, number, number, KeptBody | null, Uint8Array, number, number, number]
@@ -166,11 +204,30 @@ function eventFanOut(
   /** 0 before the first event: the numbers are known only when this connection has become the writer. */
   let nextDelivery = 0;
 
+  /** Returns the subscribers whose filter an event does not match, by application, and the others. */
+  const filteredBy = (
+    event: NewEvent,
+  ): { readonly unwanted: readonly string[]; readonly others: Receiver[] } => {
+    const { broadcaster_user_id, name, version, body } = event;
+    const conditions = known.conditions(name, version);
+    if (conditions.size === 0) return { unwanted: [], others: [] };
+    let data: unknown;
+    const unwanted: string[] = [];
+    const others = allSubscribers.all(broadcaster_user_id, name, version).filter(({ app_id }) => {
+      const condition = conditions.get(app_id);
+      if (condition === undefined) return true;
+      data ??= payloadOf(body);
+      const isWanted = condition.matches(data);
+      if (!isWanted) unwanted.push(app_id);
+      return isWanted;
+    });
+    return { unwanted, others };
+  };
+
   /** Returns the receivers of an event that is to be staged, with their next sequence; null when there are too many. */
-  const fewOf = ({ broadcaster_user_id, name, version }: NewEvent): Receiver[] | null => {
-    const few = firstSubscribers.all(broadcaster_user_id, name, version);
-    if (few.length > fewReceivers) return null;
-    return few.map((one) => ({ ...one, sequence: one.sequence + staged.countOf(one.id) + 1 }));
+  const fewOf = (some: readonly Receiver[]): Receiver[] | null => {
+    if (some.length > fewReceivers) return null;
+    return some.map((one) => ({ ...one, sequence: one.sequence + staged.countOf(one.id) + 1 }));
   };
 
   return (event, reserveSlot, { together, fullError }) => {
@@ -178,16 +235,21 @@ function eventFanOut(
     const earlier = byId.get(id) ?? staged.find(id);
     if (earlier) {
       if (Buffer.from(earlier.fingerprint).equals(fingerprint)) {
-        return { id, deliveries: earlier.deliveries, taken: [], streamed: [] };
+        return { id, deliveries: earlier.deliveries, taken: [], streamed: [], filtered: [] };
       }
       throw idOfOther(id);
     }
     if (fullError) throw fullError;
-    const few = together < fewTogether ? fewOf(event) : null;
+    const subject = [broadcaster_user_id, name, version] as const;
+    const { unwanted, others } = filteredBy(event);
+    const isFiltered = unwanted.length > 0;
+    const few = together < fewTogether ? fewOf(isFiltered ? others : firstSubscribers.all(...subject)) : null;
     if (few === null) staged.move();
-    const receivers = few ?? subscribers.all(broadcaster_user_id, name, version);
+    const receivers =
+      few ?? (isFiltered ? others.flatMap(({ id }) => countUp.all(id)) : subscribers.all(...subject));
     // Only a user who exists can have subscriptions.
-    if (receivers.length === 0 && !userExists.get(broadcaster_user_id)) throw unknownBroadcaster();
+    if (receivers.length === 0 && !isFiltered && !userExists.get(broadcaster_user_id))
+      throw unknownBroadcaster();
     if (!builtIn.has(name)) markPublished.run({ name, version });
     nextDelivery ||= deliveryPositions(orm).last() + 1;
     const first = nextDelivery;
@@ -197,7 +259,7 @@ function eventFanOut(
     const rows: NewDelivery[] = [];
     for (const { id: subscription_id, app_id: application_id, sequence } of receivers) {
       const [seq, delivery] = [nextDelivery++, newId()];
-      const mode = modes.of(application_id);
+      const mode = known.mode(application_id);
       if (mode !== "webhook") streamed.add(application_id);
       const about = [delivery, application_id, subscription_id, sequence] as const;
       if (mode === "stream") {
@@ -210,7 +272,8 @@ function eventFanOut(
       if (!isTaken) continue;
       taken.push(newDelivery({ seq, id: delivery, application_id, subscription_id, sequence }, event, sent));
     }
-    const stored = { id, deliveries: receivers.length, taken, streamed: [...streamed] };
+    const filtered = unwanted.map((application_id) => ({ application_id, type: name }));
+    const stored = { id, deliveries: receivers.length, taken, streamed: [...streamed], filtered };
     if (few !== null) {
       // Claims and event streams read rows of `deliveries`, which a staged event does not have yet.
       const isOurs = taken.length === few.length && streamed.size === 0;

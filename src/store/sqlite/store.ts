@@ -18,7 +18,7 @@ import { databaseIn } from "./directory.ts";
 import { explainedFault } from "./faults.ts";
 import { livestreamStatements } from "./livestreams.ts";
 import { openDatabase, openForReading, openIfReady } from "./open.ts";
-import { deliveryModes, eventStore } from "./publish.ts";
+import { eventStore, receiving } from "./publish.ts";
 import { sqliteReplays } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
 import { databaseBytes, dataSize, sizesByKind } from "./sizes.ts";
@@ -108,18 +108,18 @@ function storeOn(parts: StoreParts): Omit<Store, "close"> {
   const { db, directory, commit, publishing, staged, moved, snapshots, onFault = () => {} } = parts;
   const orm = drizzle(db);
   const shared = sqliteDialect(orm, commit);
-  const modes = deliveryModes(orm);
+  const known = receiving(orm);
   const size = once(() => dataSize(db));
   const after = afterStaged(moved);
   const sizes = { databaseBytes: async () => databaseBytes(db), kindSizes: async () => sizesByKind(db) };
   const makers = {
     ...sharedNouns(shared),
-    applications: () => applicationStore(sqliteDialect(orm, modes.forgottenBy(commit))),
+    applications: () => applicationStore(sqliteDialect(orm, known.forgottenBy(commit))),
     users: () => userStore(db, orm, commit, shared),
     livestreams: () => livestreamStore(shared, livestreamStatements(db, orm)),
     subscriptions: () =>
       after.subscriptions(subscriptionStore(shared, subscriptionStatements(orm, snapshots))),
-    events: () => eventStore(db, orm, publishing, modes, staged, size()),
+    events: () => eventStore(db, orm, publishing, known, staged, size()),
     // It writes before and after a publication, which would move each event alone.
     idempotency: () => idempotencyStore(sqliteDialect(orm, publishing)),
     deliveries: () => after.deliveries(deliveryStore(db, orm, commit, { shared, snapshots })),

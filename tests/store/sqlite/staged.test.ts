@@ -118,7 +118,13 @@ describe("a staged event is found by every reader", () => {
   });
 
   test("the same event again, and another one with its id", async () => {
-    expect(await publish("first")).toEqual({ id: "first", deliveries: 1, taken: [], streamed: [] });
+    expect(await publish("first")).toEqual({
+      id: "first",
+      deliveries: 1,
+      taken: [],
+      streamed: [],
+      filtered: [],
+    });
     const other = { ...newEvent("first"), fingerprint: Buffer.from("other") };
     await expect(store.events.publish(other, () => true)).rejects.toMatchObject({ code: "conflict" });
     expect(await logged()).toEqual(both);

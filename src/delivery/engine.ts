@@ -11,7 +11,13 @@ import {
   type WatchedOutcomes,
 } from "../domain/outcomes.ts";
 import type { Broadcast, ReplicaNotification, Shares } from "../domain/replicas.ts";
-import { allSubjects, type Histogram, StatisticCounter, type StatisticRow } from "../domain/statistics.ts";
+import {
+  allSubjects,
+  type ConnectionUse,
+  type Histogram,
+  StatisticCounter,
+  type StatisticRow,
+} from "../domain/statistics.ts";
 import {
   type CheckStorage,
   heldSetting,
@@ -91,6 +97,8 @@ export interface EngineStats extends DispatcherStats {
   readonly isHeld: boolean;
   /** null without replicas. */
   readonly shares: Shares | null;
+  /** The use of the connections of the engine's thread; null with a data directory. */
+  readonly connections: ConnectionUse | null;
   /** The event-loop delay of the engine's thread, in seconds. */
   readonly eventLoopDelay: Histogram;
   readonly spans: SpanCounts;
@@ -274,6 +282,7 @@ async function engineOn(
       ...dispatcher.stats,
       isHeld: hold.isHeld,
       shares: ownership.shares(),
+      connections: await store.statistics.connectionUse(),
       eventLoopDelay: eventLoop.delay,
       spans: tracing?.counts() ?? noSpans,
       filtered: Object.fromEntries(reports.filteredByType),

@@ -34,6 +34,7 @@ export function idleEngine(store: Store): Engine {
       suspended: 0,
       isHeld: false,
       shares: null,
+      connections: null,
       waiting: 0,
       counts: new DeliveryCounter().counts,
       eventLoopDelay: newHistogram([]),

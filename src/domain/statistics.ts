@@ -196,6 +196,18 @@ export class StatisticCounter {
 
 const requestsOf = ({ counts }: PeriodCounts) => counts["requests"] ?? 0;
 
+/** The use of a thread's connections to a database server. */
+export interface ConnectionUse {
+  /** The most connections. */
+  readonly limit: number;
+  /** Connections with a statement or a transaction in progress. */
+  readonly inUse: number;
+  /** Statements and transactions that wait until others have ended. */
+  readonly waiting: number;
+  /** The time from the call of a statement to its answer, in seconds, with the wait for a connection. */
+  readonly statementSeconds: Histogram;
+}
+
 /** Counts of deliveries and requests per minute, hour and day, kept as long as `statisticPeriods` says. */
 export interface StatisticStore {
   /** Adds counts of minutes to the stored counts of their minutes, hours and days. A few hundred rows at most. */
@@ -209,6 +221,8 @@ export interface StatisticStore {
    * meanwhile.
    */
   kindSizes(): Promise<KindSizes>;
+  /** The use of this thread's connections; null with a data directory. */
+  connectionUse(): Promise<ConnectionUse | null>;
   /** Removes some counts that are too old. Resolves to true when none of them is left. */
   prune(now: number): Promise<boolean>;
 }

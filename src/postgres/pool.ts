@@ -1,5 +1,6 @@
 import type { ReservedSQL, SQL } from "bun";
 import { type BunSQLDatabase, drizzle } from "drizzle-orm/bun-sql";
+import { type ConnectionUse, newHistogram, observe } from "../domain/statistics.ts";
 import { second } from "../domain/time.ts";
 import { type ConnectionSettings, type Host, hostsOf, shownHost } from "../store/location.ts";
 import { driver, type PoolOptions } from "./driver.ts";
@@ -75,6 +76,7 @@ export interface Postgres extends Queries {
    * transaction is unknown.
    */
   transact<T>(work: (transaction: Queries) => Promise<T>): Promise<T>;
+  readonly use: ConnectionUse;
   close(): Promise<void>;
 }
 
@@ -91,6 +93,11 @@ const attempts = 8;
 const downMs = 250;
 
 const lateCheckMs = second / 2;
+
+/** The upper bounds of the times of statements, in seconds. */
+const statementBounds = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+] as const;
 
 /** The driver's pool, or its connection for a transaction. */
 type Driver = SQL | ReservedSQL;
@@ -122,6 +129,9 @@ class DriverPool implements Postgres {
   #timer: Timer | null = null;
   #checkedAt = 0;
   readonly #sent = new Set<Sent>();
+  /** The number of connections that are taken out of the pool for transactions. */
+  #reserved = 0;
+  readonly #statementSeconds = newHistogram(statementBounds);
   /** Former pools, each with the timer that closes it. */
   readonly #retired = new Map<SQL, Timer>();
   /** Connections of transactions that were closed because they gave no response. */
@@ -142,6 +152,15 @@ class DriverPool implements Postgres {
     this.orm = this.#ormOn(() => this.#connections(), true);
   }
 
+  get use(): ConnectionUse {
+    const { connections: limit } = this.options;
+    // Statements within transactions are not counted, but their transactions.
+    const sent = [...this.#sent].filter(({ by }) => by === null || !isReserved(by)).length;
+    const busy = this.#reserved + sent;
+    const inUse = Math.min(busy, limit);
+    return { limit, inUse, waiting: busy - inUse, statementSeconds: this.#statementSeconds };
+  }
+
   readonly run = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
     // A boundary: the caller knows the rows of the statement.
     again(() => this.#send(this.#connections(), text, values, false)) as Promise<Row[]>;
@@ -151,7 +170,8 @@ class DriverPool implements Postgres {
   }
 
   async #transaction<T>(work: (transaction: Queries) => Promise<T>): Promise<T> {
-    const connection = await this.#reserved();
+    const connection = await this.#reserve();
+    this.#reserved++;
     const send = (text: string) => this.#send(connection, text, [], false);
     try {
       await send("BEGIN");
@@ -163,12 +183,13 @@ class DriverPool implements Postgres {
       if (!this.#discarded.has(connection)) await send("ROLLBACK").catch(() => this.#discard(connection));
       throw error;
     } finally {
+      this.#reserved--;
       if (!this.#discarded.has(connection)) connection.release();
     }
   }
 
   /** Takes a connection out of the pool for a transaction. It must be released, or discarded. */
-  async #reserved(): Promise<ReservedSQL> {
+  async #reserve(): Promise<ReservedSQL> {
     this.#refuseIfDown();
     const pool = await this.#connections();
     let isGivenUp = false;
@@ -246,17 +267,24 @@ class DriverPool implements Postgres {
       const sent = this.#watch(sql, reject);
       (asArrays ? query.values() : query).then(
         (rows: unknown) => {
-          this.#sent.delete(sent);
+          this.#observe(sent);
           this.#answeredAt = performance.now();
           resolve(rows);
         },
         (error: unknown) => {
           // The closing of a silent connection says nothing about the others.
-          if (this.#sent.delete(sent) && !this.#discarded.has(sql)) this.#noteIfDown(error);
+          if (this.#observe(sent) && !this.#discarded.has(sql)) this.#noteIfDown(error);
           reject(error);
         },
       );
     });
+  }
+
+  /** Ends the watch of a statement, and counts its time. Returns false if it has ended before. */
+  #observe(sent: Sent): boolean {
+    const isWatched = this.#sent.delete(sent);
+    if (isWatched) observe(this.#statementSeconds, (performance.now() - sent.sentAt) / second, null);
+    return isWatched;
   }
 
   #watch(by: Sent["by"], giveUp: Sent["giveUp"]): Sent {
@@ -282,7 +310,7 @@ class DriverPool implements Postgres {
     const sentBefore = now - this.#patienceMs;
     const late = [...this.#sent].filter(({ sentAt }) => sentAt < sentBefore);
     for (const one of late) {
-      this.#sent.delete(one);
+      this.#observe(one);
       one.giveUp(new DeadlineError("The database did not answer in time"));
       if (one.by && isReserved(one.by)) this.#discard(one.by);
     }

@@ -86,7 +86,11 @@ export function openPostgresReader(
 function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedShards()): Store {
   const claimed = new ClaimedDeliveries();
   const shared = postgresDialect(db);
-  const sizes = { databaseBytes: () => databaseBytes(db), kindSizes: () => sizesByKind(db) };
+  const sizes = {
+    databaseBytes: () => databaseBytes(db),
+    kindSizes: () => sizesByKind(db),
+    connectionUse: async () => db.use,
+  };
   const makers = {
     ...sharedNouns(shared),
     users: () => userStore(db, shared),

@@ -193,7 +193,14 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     prune: "writes",
   },
   audit: { add: "writes", count: "writes", page: "reads", prune: "writes" },
-  statistics: { add: "writes", read: "reads", databaseBytes: "reads", kindSizes: "reads", prune: "writes" },
+  statistics: {
+    add: "writes",
+    read: "reads",
+    databaseBytes: "reads",
+    kindSizes: "reads",
+    connectionUse: "reads",
+    prune: "writes",
+  },
   retention: { prune: "writes", trim: "writes", shrink: "writes" },
   idempotency: { begin: "writes", finish: "writes", release: "writes", removeExpired: "writes" },
   operatorKeys: {

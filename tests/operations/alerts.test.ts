@@ -126,6 +126,10 @@ const cases: Readonly<Record<string, Case>> = {
     quiet: { onair_database_wal_bytes: "0x50 1073741825x10" },
   },
   // Times of these tests begin at 0.
+  OnAirDatabaseConnectionsBusy: {
+    fires: { 'onair_database_statements_waiting{thread="engine"}': "0x40 3x20" },
+    quiet: { 'onair_database_statements_waiting{thread="engine"}': "0x50 3x3 0 3x3 0" },
+  },
   OnAirBackupOld: {
     // Each hour; and each week, of which it is in time.
     fires: {

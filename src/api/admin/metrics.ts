@@ -1,5 +1,5 @@
 import type { EngineStats } from "../../delivery/engine.ts";
-import type { Exemplar, Histogram } from "../../domain/statistics.ts";
+import type { ConnectionUse, Exemplar, Histogram } from "../../domain/statistics.ts";
 import type { KindSizes } from "../../domain/storage.ts";
 import { second } from "../../domain/time.ts";
 import { inTime } from "../../runtime/event-loop.ts";
@@ -149,6 +149,42 @@ function deliveryMetrics(
   ];
 }
 
+/** Metrics of each thread's connections to PostgreSQL; none with a data directory. */
+function connectionMetrics(threads: Readonly<Record<string, ConnectionUse | null>>): AnyMetric[] {
+  const known = Object.entries(threads).flatMap(([thread, use]) =>
+    use ? [{ labels: { thread }, use }] : [],
+  );
+  if (known.length === 0) return [];
+  const each = (count: "limit" | "inUse" | "waiting") =>
+    known.map(({ labels, use }) => ({ labels, value: use[count] }));
+  return [
+    {
+      type: "gauge",
+      name: "onair_database_connections_limit",
+      help: "The most connections of a thread to PostgreSQL.",
+      samples: each("limit"),
+    },
+    {
+      type: "gauge",
+      name: "onair_database_connections_in_use",
+      help: "Connections with a statement or a transaction in progress.",
+      samples: each("inUse"),
+    },
+    {
+      type: "gauge",
+      name: "onair_database_statements_waiting",
+      help: "Statements and transactions that wait until others have ended.",
+      samples: each("waiting"),
+    },
+    {
+      type: "histogram",
+      name: "onair_database_statement_duration_seconds",
+      help: "Time from a statement to its answer, with the wait for a connection.",
+      histograms: known.map(({ labels, use }) => ({ labels, histogram: use.statementSeconds })),
+    },
+  ];
+}
+
 /** Metrics of the process, under Prometheus's standard names if they exist. */
 function processMetrics({ facts }: AdminDeps, isReady: boolean): AnyMetric[] {
   const { user, system } = process.cpuUsage();
@@ -269,11 +305,13 @@ export function metricRoutes(app: AdminListener, deps: AdminDeps): void {
       deps.whyNotReady(),
       storageMetrics(deps),
     ]);
+    const ownUse = await deps.store.statistics.connectionUse();
     return [
       ...processMetrics(deps, reason === null),
       ...trafficMetrics(deps, stats),
       ...deliveryMetrics(deps, stats),
       ...storage,
+      ...connectionMetrics({ main: ownUse, engine: stats.connections }),
       ...backupMetrics(deps),
     ];
   };

@@ -16,7 +16,7 @@ const periods = Object.keys(statisticPeriods) as StatisticPeriod[];
 
 export function statisticStore(
   { orm, tables: { statistics }, transact, runEach, prepared, lock, rowId }: Dialect,
-  sizes: Pick<StatisticStore, "databaseBytes" | "kindSizes">,
+  sizes: Pick<StatisticStore, "databaseBytes" | "kindSizes" | "connectionUse">,
 ): StatisticStore {
   const { kind, subject, period, at, counts, durations } = statistics;
 

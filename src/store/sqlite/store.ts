@@ -111,7 +111,11 @@ function storeOn(parts: StoreParts): Omit<Store, "close"> {
   const known = receiving(orm);
   const size = once(() => dataSize(db));
   const after = afterStaged(moved);
-  const sizes = { databaseBytes: async () => databaseBytes(db), kindSizes: async () => sizesByKind(db) };
+  const sizes = {
+    databaseBytes: async () => databaseBytes(db),
+    kindSizes: async () => sizesByKind(db),
+    connectionUse: async () => null,
+  };
   const makers = {
     ...sharedNouns(shared),
     applications: () => applicationStore(sqliteDialect(orm, known.forgottenBy(commit))),

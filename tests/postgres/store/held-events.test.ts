@@ -65,6 +65,7 @@ test.skipIf(!hasPostgres)("while an event type is registered, events are publish
   const slow: Postgres = {
     orm: pool.orm,
     run: pool.run,
+    use: pool.use,
     close: async () => {},
     transact: (work) =>
       pool.transact(async (transaction) => {

@@ -263,21 +263,30 @@ const engineAlone: Method = async () => {
   throw new Error("Events are published by the engine, because callbacks cannot be sent to its thread");
 };
 
+/**
+ * The statements of methods that `nounsOf` made. A method that tells calls the statement, not the method around it, so
+ * that a call passes one function of this file.
+ */
+const statements = new WeakMap<Method, { readonly statement: Method; readonly explained: Explained }>();
+
 /** Returns the method with what it tells after its commit and before its answer. */
 function telling(method: Method, change: AnyChange, { deliveries, callersChanged, reads }: Way): Method {
   const engine = change.deliveries && deliveries;
   const note = change.callers && callersChanged;
   if (!engine && !note) return method;
+  const plain = { statement: method, explained: (error: unknown) => error };
+  const { statement, explained } = statements.get(method) ?? plain;
   return async (...args) => {
     let isChanged = true;
     try {
-      const result = await method(...args);
+      const result = await statement(...args);
       if (engine) change.deliveries?.(engine, result, ...args);
       isChanged = change.callers === true || (change.callers?.(result) ?? false);
       return result;
     } catch (error) {
+      const shown = explained(error);
       if (engine) await change.interrupted?.(engine, reads, ...args);
-      throw error;
+      throw shown;
     } finally {
       if (isChanged) note?.();
     }
@@ -287,21 +296,25 @@ function telling(method: Method, change: AnyChange, { deliveries, callersChanged
 /** Makes each noun of a store. */
 export type Makers = { readonly [Noun in keyof Nouns]: () => Nouns[Noun] };
 
+/** Converts an error of a method to the one that `Store` promises. */
+type Explained = (error: unknown) => unknown;
+
 /**
  * Makes each noun of a database, with its statements, on first use, because a start needs only a few.
  *
- * @param explained converts an error of a method to the one that `Store` promises; the only place where that is done
+ * @param explained the only place where errors are converted
  */
-export function nounsOf(makers: Makers, explained: (error: unknown) => unknown): Nouns {
+export function nounsOf(makers: Makers, explained: Explained): Nouns {
   const rejected = (error: unknown) => {
     throw explained(error);
   };
   const explaining = (noun: object) => {
-    const methods = Object.entries(noun).map(([verb, method]) => [
-      verb,
+    const methods = Object.entries(noun).map(([verb, statement]: [string, Method]) => {
       // Not an async function, which costs each read one more promise.
-      (...args: unknown[]) => method(...args).catch(rejected),
-    ]);
+      const method: Method = (...args) => statement(...args).catch(rejected);
+      statements.set(method, { statement, explained });
+      return [verb, method];
+    });
     return Object.fromEntries(methods);
   };
   // A boundary: the same nouns with the same methods, all of which return promises.

@@ -1,6 +1,5 @@
 import type { Static } from "@sinclair/typebox";
-import type { OperatorDeliverySchema, OperatorSentDeliverySchema } from "../api/public/deliveries.ts";
-import type { OperatorReplaySchema } from "../api/public/replays.ts";
+import type { OwnedDelivery, OwnedReplay, OwnedSentDelivery } from "../api/admin/deliveries.ts";
 import type { Client } from "../client/create-client.ts";
 import { sleep } from "../client/http.ts";
 import { deliveryStatuses } from "../domain/deliveries.ts";
@@ -434,8 +433,8 @@ async function asked(api: DeliveriesApi, id: string | undefined, values: Values,
   return { id };
 }
 
-type OperatorDelivery = Static<typeof OperatorDeliverySchema> &
-  Partial<Pick<Static<typeof OperatorSentDeliverySchema>, "request">>;
+type OperatorDelivery = Static<typeof OwnedDelivery> &
+  Partial<Pick<Static<typeof OwnedSentDelivery>, "request">>;
 
 /** Only operators see the application. */
 type WithoutApplication<T extends { app_id: string }> = Omit<T, "app_id"> & Partial<Pick<T, "app_id">>;
@@ -444,7 +443,7 @@ type WithoutApplication<T extends { app_id: string }> = Omit<T, "app_id"> & Part
 export type Delivery = WithoutApplication<OperatorDelivery>;
 
 /** A replay of either API. */
-export type ReplayAnswer = WithoutApplication<Static<typeof OperatorReplaySchema>>;
+export type ReplayAnswer = WithoutApplication<Static<typeof OwnedReplay>>;
 
 /** Deliveries and replays: those of an application by the public API, or of all by the admin API. */
 interface DeliveriesApi {

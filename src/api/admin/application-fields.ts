@@ -1,4 +1,4 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TObject, type TProperties, type TString, Type } from "@sinclair/typebox";
 import { checkWebhookUrl } from "../../delivery/send/address.ts";
 import {
   type Application,
@@ -160,6 +160,20 @@ export const ApplicationIdParameter = TextParameter({
   description: "A ULID.",
 });
 export const ApplicationParams = Type.Object({ id: ApplicationIdParameter });
+
+/** Returns the schema of an object of an application for the admin API, with `app_id` after its own id. */
+export function ownedSchema<Fields extends TProperties>({
+  $id = "",
+  description = "",
+  properties,
+}: TObject<Fields & { id: TString }>) {
+  const { id, ...rest } = properties;
+  return named($id, description, {
+    id,
+    app_id: Type.String({ description: "Id of the application." }),
+    ...rest,
+  });
+}
 
 /** Returns an object of an application for the admin API, with `app_id` after its own id. */
 export function owned<T extends { readonly id: string }>(app_id: string, { id, ...rest }: T) {

@@ -1,29 +1,34 @@
 import { Type } from "@sinclair/typebox";
 import { everything } from "../../domain/deliveries.ts";
+import { invalidFields } from "../../domain/errors.ts";
 import { type Replay, replayLimits } from "../../domain/replays.ts";
 import { answerOf, linksTo, listOf, noContent, pageOf } from "../http/answers.ts";
 import { existing, notFound } from "../http/errors.ts";
-import { TextParameter } from "../http/parameters.ts";
+import { otherFieldsIgnored, TextParameter } from "../http/parameters.ts";
 import {
   DeliveryId,
+  DeliverySchema,
   deliveryList,
   exampleDelivery,
   exampleSentDelivery,
-  OperatorDeliverySchema,
-  OperatorSentDeliverySchema,
+  getDeliveryDetail,
+  SentDeliverySchema,
   shownDelivery,
   shownSentDelivery,
 } from "../public/deliveries.ts";
 import {
+  cancelReplayDetail,
   exampleReplay,
-  newOperatorReplay,
-  OperatorReplayInput,
-  OperatorReplaySchema,
+  exampleReplayInput,
+  getReplayDetail,
+  newReplay,
   ReplayId,
+  ReplayInput,
+  ReplaySchema,
   shownReplay,
   startReplay,
 } from "../public/replays.ts";
-import { exampleApplication, owned, pageOfApplication } from "./application-fields.ts";
+import { exampleApplication, owned, ownedSchema, pageOfApplication } from "./application-fields.ts";
 import { type AdminDeps, type AdminListener, operators, readers } from "./listener.ts";
 
 const OfApplication = Type.Optional(
@@ -35,9 +40,11 @@ const OfApplication = Type.Optional(
   }),
 );
 
+export const OwnedDelivery = ownedSchema(DeliverySchema);
+export const OwnedSentDelivery = ownedSchema(SentDeliverySchema);
 const operatorExample = owned(exampleApplication.id, exampleDelivery);
 
-const Deliveries = pageOf(OperatorDeliverySchema, {
+const Deliveries = pageOf(OwnedDelivery, {
   order: "Deliveries, the newest first.",
   description: "A page of deliveries.",
   links: linksTo(
@@ -50,12 +57,12 @@ const Deliveries = pageOf(OperatorDeliverySchema, {
   example: operatorExample,
 });
 
-const OneDelivery = answerOf(OperatorSentDeliverySchema, {
+const OneDelivery = answerOf(OwnedSentDelivery, {
   description: "The delivery.",
   example: { ...operatorExample, request: exampleSentDelivery.request },
 });
 
-const Retried = answerOf(OperatorDeliverySchema, {
+const Retried = answerOf(OwnedDelivery, {
   description: "The delivery is due and will be sent now.",
   example: { ...operatorExample, status: "pending", finished_at: null },
 });
@@ -97,12 +104,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
       params: DeliveryId,
       response: { 200: OneDelivery },
       errors: ["not_found"],
-      detail: {
-        operationId: "getDelivery",
-        tags: ["Deliveries"],
-        description:
-          "Returns one delivery with its attempts and the request of the last attempt, without its signature. The body is null when it is no longer kept.",
-      },
+      detail: getDeliveryDetail,
     },
   );
 
@@ -128,31 +130,48 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
 }
 
 const shown = (replay: Replay) => owned(replay.application_id, shownReplay(replay));
+export const OwnedReplay = ownedSchema(ReplaySchema);
 const operatorReplayExample = owned(exampleApplication.id, exampleReplay);
 
-const OneReplay = answerOf(OperatorReplaySchema, {
+const OneReplay = answerOf(OwnedReplay, {
   description: "The replay with its progress.",
   example: operatorReplayExample,
   links: linksTo({ getReplay: "Gets the replay with its progress.", cancelReplay: "Cancels the replay." }),
 });
 
-const Replays = listOf(OperatorReplaySchema, {
+const Replays = listOf(OwnedReplay, {
   order: "Replays, the newest first.",
   description: "The replays.",
   example: operatorReplayExample,
 });
+
+const ReplayOfApplication = Type.Object(
+  {
+    application_id: Type.String({ minLength: 1, maxLength: 64, description: "Id of the application." }),
+    ...ReplayInput.properties,
+  },
+  {
+    $id: "ReplayInput",
+    description: "The deliveries to send again.",
+    ...otherFieldsIgnored,
+    examples: [{ application_id: exampleApplication.id, ...exampleReplayInput }],
+  },
+);
 
 /** Replays of all applications: create, list, get and cancel. */
 export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): void {
   app.post(
     "/admin/v1/replays",
     async ({ body, status }) => {
-      const replay = await newOperatorReplay(body, store, now());
+      const { application_id, ...input } = body;
+      if (!(await store.applications.find(application_id)))
+        throw invalidFields([{ in: "body", field: "application_id", message: "is not an application" }]);
+      const replay = await newReplay(input, { application_id, broadcaster_user_id: null }, store, now());
       return status(202, shown(await startReplay(store, replay)));
     },
     {
       roles: operators,
-      body: OperatorReplayInput,
+      body: ReplayOfApplication,
       response: { 202: OneReplay },
       errors: ["conflict"],
       detail: {
@@ -193,11 +212,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
       params: ReplayId,
       response: { 200: OneReplay },
       errors: ["not_found"],
-      detail: {
-        operationId: "getReplay",
-        tags: ["Deliveries"],
-        description: "Returns one replay with its progress.",
-      },
+      detail: getReplayDetail,
     },
   );
 
@@ -212,12 +227,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
       params: ReplayId,
       response: { 204: noContent("The replay is not running.") },
       errors: ["not_found"],
-      detail: {
-        operationId: "cancelReplay",
-        tags: ["Deliveries"],
-        description:
-          "Cancels a replay. No further deliveries are queued; those already queued are still sent. A replay that has ended is not changed.",
-      },
+      detail: cancelReplayDetail,
     },
   );
 }

@@ -30,7 +30,7 @@ import {
 import type { PublicDeps, TokenListener } from "./listener.ts";
 
 /*
- * Schemas of deliveries, for the public and the admin API.
+ * Schemas of deliveries. The admin API has them with the id of the application.
  */
 
 export const DeliveryStatus = oneOf(deliveryStatuses, {
@@ -91,17 +91,11 @@ const request = nullable(SentRequestSchema, {
   description: "Request of the last attempt; null before the first one.",
 });
 
-const aboutDelivery = "The delivery of an event to one subscription.";
-const aboutSent = "A delivery with the request that was sent.";
-
-const DeliverySchema = named("Delivery", aboutDelivery, fields);
-const SentDeliverySchema = named("SentDelivery", aboutSent, { ...fields, request });
-
-/** For operators, with the application of each delivery. */
-const { id, ...rest } = fields;
-const ofApplication = { id, app_id: Type.String({ description: "Id of the application." }), ...rest };
-export const OperatorDeliverySchema = named("Delivery", aboutDelivery, ofApplication);
-export const OperatorSentDeliverySchema = named("SentDelivery", aboutSent, { ...ofApplication, request });
+export const DeliverySchema = named("Delivery", "The delivery of an event to one subscription.", fields);
+export const SentDeliverySchema = named("SentDelivery", "A delivery with the request that was sent.", {
+  ...fields,
+  request,
+});
 
 /** The filters of a list of deliveries. */
 const filters = {
@@ -292,6 +286,14 @@ const Retried = dataOf(DeliverySchema, {
   example: { ...exampleDelivery, status: "pending", finished_at: null },
 });
 
+/** The documentation of Get Delivery in both APIs. */
+export const getDeliveryDetail = {
+  operationId: "getDelivery",
+  tags: ["Deliveries"],
+  description:
+    "Returns one delivery with its attempts and the request of the last attempt, without its signature. The body is null when it is no longer kept.",
+};
+
 /** The deliveries that a caller may see: those of its application; with a user token, only of that user's events. */
 export function scopeOf({ grant }: Caller) {
   return { application_id: grant.applicationId, broadcaster_user_id: grant.userId };
@@ -331,12 +333,7 @@ export function deliveryRoutes(app: TokenListener, { store, now, cursors }: Publ
       params: DeliveryId,
       response: { 200: OneDelivery },
       errors: ["not_found"],
-      detail: {
-        operationId: "getDelivery",
-        tags: ["Deliveries"],
-        description:
-          "Returns one delivery with its attempts and the request of the last attempt, without its signature. The body is null when it is no longer kept.",
-      },
+      detail: getDeliveryDetail,
     },
   );
 

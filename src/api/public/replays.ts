@@ -12,7 +12,7 @@ import { DeliveryStatus, scopeOf } from "./deliveries.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
 
 /*
- * Schemas of replays, for the public and the admin API.
+ * Schemas of replays. The admin API has them with the id of the application.
  */
 
 const time = (description: string) => Type.String({ ...Timestamp, description });
@@ -31,7 +31,7 @@ const fields = {
   ),
 };
 
-const exampleReplayInput = {
+export const exampleReplayInput = {
   status: "failed",
   from: "2026-01-14T16:00:00Z",
   to: "2026-01-14T17:00:00Z",
@@ -43,20 +43,6 @@ export const ReplayInput = Type.Object(fields, {
   ...otherFieldsIgnored,
   examples: [exampleReplayInput],
 });
-
-/** The input of the admin API, which also names the application. */
-export const OperatorReplayInput = Type.Object(
-  {
-    application_id: Type.String({ minLength: 1, maxLength: 64, description: "Id of the application." }),
-    ...fields,
-  },
-  {
-    $id: "ReplayInput",
-    description: "The deliveries to send again.",
-    ...otherFieldsIgnored,
-    examples: [{ application_id: "01KATHZX5M9S3E6R8B2D4F7G1H", ...exampleReplayInput }],
-  },
-);
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -87,14 +73,7 @@ const shownFields = {
   finished_at: nullable(IsoTimestamp, { description: "Time at which the replay ended; null while it runs." }),
 };
 
-const aboutReplay = "A job that sends a range of deliveries again.";
-const ReplaySchema = named("Replay", aboutReplay, shownFields);
-const { id, ...rest } = shownFields;
-export const OperatorReplaySchema = named("Replay", aboutReplay, {
-  id,
-  app_id: Type.String({ description: "Id of the application." }),
-  ...rest,
-});
+export const ReplaySchema = named("Replay", "A job that sends a range of deliveries again.", shownFields);
 
 export const ReplayId = Type.Object({
   id: TextParameter({
@@ -131,19 +110,8 @@ export function shownReplay(replay: Replay): Static<typeof ReplaySchema> {
   });
 }
 
-/** Checks an operator's request and returns its replay. Throws `invalid_parameter`. */
-export async function newOperatorReplay(
-  { application_id, ...input }: Static<typeof OperatorReplayInput>,
-  store: Store,
-  now: number,
-): Promise<NewReplay> {
-  if (!(await store.applications.find(application_id)))
-    throw wrong("application_id", "is not an application");
-  return newReplay(input, { application_id, broadcaster_user_id: null }, store, now);
-}
-
 /** Checks a request and returns its replay, limited to `scope`. Throws `invalid_parameter`. */
-async function newReplay(
+export async function newReplay(
   input: Static<typeof ReplayInput>,
   scope: Pick<NewReplay, "application_id" | "broadcaster_user_id">,
   store: Store,
@@ -201,6 +169,21 @@ const Replays = listOf(ReplaySchema, {
   example: exampleReplay,
 });
 
+/** The documentation of Get Replay in both APIs. */
+export const getReplayDetail = {
+  operationId: "getReplay",
+  tags: ["Deliveries"],
+  description: "Returns one replay with its progress.",
+};
+
+/** The documentation of Cancel Replay in both APIs. */
+export const cancelReplayDetail = {
+  operationId: "cancelReplay",
+  tags: ["Deliveries"],
+  description:
+    "Cancels a replay. No further deliveries are queued; those already queued are still sent. A replay that has ended is not changed.",
+};
+
 /** Replays: create, list, get and cancel. */
 export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): void {
   app.post(
@@ -250,11 +233,7 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
       params: ReplayId,
       response: { 200: OneReplay },
       errors: ["not_found"],
-      detail: {
-        operationId: "getReplay",
-        tags: ["Deliveries"],
-        description: "Returns one replay with its progress.",
-      },
+      detail: getReplayDetail,
     },
   );
 
@@ -269,12 +248,7 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
       params: ReplayId,
       response: { 204: noContent("The replay is not running.") },
       errors: ["not_found"],
-      detail: {
-        operationId: "cancelReplay",
-        tags: ["Deliveries"],
-        description:
-          "Cancels a replay. No further deliveries are queued; those already queued are still sent. A replay that has ended is not changed.",
-      },
+      detail: cancelReplayDetail,
     },
   );
 }

@@ -12,6 +12,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   type Stats,
   statSync,
@@ -135,13 +136,20 @@ function openPrivate(path: string, use: (file: number) => void): void {
   }
 }
 
-/** Writes the pid. On a full disk the file stays empty, because it is not worth failing for. */
+/**
+ * Replaces the file of the pid by a new one, by whose inode the former process sees that another one has the directory.
+ * On a full disk the file stays as it is, because it is not worth failing for.
+ */
 function notePid(path: string): void {
+  const fresh = `${path}.new`;
   try {
-    openPrivate(path, (file) => {
+    // Refuses a link.
+    openPrivate(path, () => {});
+    openPrivate(fresh, (file) => {
       ftruncateSync(file);
       writeFileSync(file, `${process.pid}\n`);
     });
+    renameSync(fresh, path);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code))))
       throw error;

@@ -44,18 +44,17 @@ export function becomeWriter(db: Database): () => void {
  * file of the lock alone is not a sign of that.
  */
 function takenSince(directory: string): () => boolean {
-  const [lock, pid] = [join(directory, lockFile), join(directory, pidFile)];
-  // The file with the pid is written by each process that gets the lock, also by one on another host.
-  const look = () => [identityOf(lock, false), identityOf(pid, true)];
+  // The file with the pid is replaced by each process that gets the lock, also by one on another host.
+  const look = () => [lockFile, pidFile].map((name) => identityOf(join(directory, name)));
   const before = look();
   return () => look().some((now, i) => now !== null && now !== before[i]);
 }
 
-/** Returns null for a file that does not exist or cannot be examined. */
-function identityOf(file: string, withTime: boolean): string | null {
+/** Returns device and inode of a file; null if it does not exist or cannot be examined. */
+function identityOf(file: string): string | null {
   try {
     const found = statSync(file, { throwIfNoEntry: false });
-    return found ? `${found.dev}:${found.ino}:${withTime ? found.mtimeMs : 0}` : null;
+    return found ? `${found.dev}:${found.ino}` : null;
   } catch {
     return null;
   }

@@ -1,8 +1,10 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import type { StorageFault } from "../../../src/domain/store.ts";
+import { lockDirectory } from "../../../src/store/sqlite/directory.ts";
+import { storageCheck } from "../../../src/store/sqlite/storage-check.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { ownProcess, run, type ServerProcess } from "../../support/process.ts";
@@ -48,6 +50,26 @@ test("another connection that changes the database, such as an operator's shell,
   await store.settings.put("a", "b");
   shell.close();
   await store.close();
+});
+
+test("the files of the lock show a second process, also with the same pid, but not a changed time", () => {
+  const directory = ownDirectory();
+  const store = openStore(directory);
+  afterThisTest(() => store.close());
+  const check = storageCheck(directory);
+  const later = new Date(Date.now() + 60_000);
+  for (const name of ["onair.pid", "onair.lock"]) utimesSync(join(directory, name), later, later);
+  expect(check(false)).toBeNull();
+  rmSync(join(directory, "onair.lock"));
+  expect(check(false)).toBeNull();
+  lockDirectory(directory).close();
+  expect(check(false)).toBe("taken");
+  // As with a lock that does not reach this host, in a container whose pid is the same.
+  const another = storageCheck(directory);
+  const before = readFileSync(join(directory, "onair.pid"), "utf8");
+  lockDirectory(directory).close();
+  expect(readFileSync(join(directory, "onair.pid"), "utf8")).toBe(before);
+  expect(another(false)).toBe("taken");
 });
 
 test("a second server, after the lock was removed: the first one stops and says why, and nothing is lost", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Cursors } from "../../src/api/http/cursors.ts";
+import { Cursors, listCursors } from "../../src/api/http/cursors.ts";
+import { streamOf } from "../../src/api/stream/streams.ts";
 import { holds } from "../support/property.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { categories, users } from "../support/real-data.ts";
@@ -128,4 +129,15 @@ describe("the lists", () => {
       }
     }
   });
+});
+
+test("a cursor of a list names the application and the user, and an id of the event stream also the shard", () => {
+  const ofUser = { applicationId: id, userId: 1001, scopes: [], expiresAt: 0 };
+  const listed = listCursors(cursors, "deliveries").make([1], { limit: 5 }, ofUser);
+  expect(listed).toBe(cursors.make([1], `deliveries [{},["${id}",1001]]`));
+  expect(streamOf({ applicationId: id, userId: null, shard: null })).toBe(`stream ${id} all`);
+  expect(streamOf({ applicationId: id, userId: 1001, shard: null })).toBe(`stream ${id} 1001`);
+  expect(streamOf({ applicationId: id, userId: null, shard: { number: 2, count: 8 } })).toBe(
+    `stream ${id} all 2/8`,
+  );
 });

@@ -80,19 +80,6 @@ describe.skipIf(chromium === null)("in the portal", () => {
     }
   });
 
-  test("the theme follows the system until one is chosen, and the choice is kept", async () => {
-    await using tab = await signedIn(server, app);
-    await tab.click("Use dark colours");
-    expect(await tab.page.evaluate("localStorage['onair-theme']")).toBe("dark");
-    const themeIn = async (preferred: "light" | "dark") => {
-      await tab.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: preferred }]);
-      await tab.page.evaluateOnNewDocument("localStorage.removeItem('onair-theme')");
-      await tab.go("");
-      return tab.page.evaluate("document.documentElement.dataset.theme");
-    };
-    expect([await themeIn("dark"), await themeIn("light")]).toEqual(["dark", "light"]);
-  });
-
   test("on a phone the menu opens over the page, receives the focus, and closes with Escape", async () => {
     await using tab = await signedIn(server, app, { width: 390 });
     await tab.click("Menu");

@@ -3,10 +3,11 @@ import { chromium } from "../support/chromium.ts";
 import { docsPage, operator, signedIn, type Tab } from "../support/pages.ts";
 import { testServer } from "../support/server.ts";
 
-const server = await testServer();
+const server = await testServer({ args: ["--portal"] });
 
 const pages: readonly [string, () => Promise<Tab>][] = [
   ["console", () => signedIn(server, operator)],
+  ["portal", async () => signedIn(server, await server.application())],
   ["documentation", () => docsPage(server)],
 ];
 
@@ -26,5 +27,6 @@ describe.skipIf(chromium === null)("the theme", () => {
     await system("dark");
     await page.waitForFunction("matchMedia('(prefers-color-scheme: dark)').matches");
     expect(await shown()).toBe("light");
+    expect(await page.evaluate("localStorage['onair-theme']")).toBe("light");
   });
 });

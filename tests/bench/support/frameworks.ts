@@ -86,19 +86,9 @@ export function frameworkCommand(framework: Framework, database: string, port: n
   return [runtime, program, database, String(port), publicUrl];
 }
 
-export function startFramework(framework: Framework, database: string): Promise<Server> {
-  return started(framework, frameworkCommand(framework, database, 0));
-}
-
-/** Fastify with `pg`, on the schema "fastify" of a database. */
-export function startFastifyOnPostgres(url: string): Promise<Server> {
-  const program = join(directory, "fastify-pg-server.ts");
-  return started("Fastify with pg", [node, program, url, "0", publicUrl]);
-}
-
-async function started(name: string, command: readonly string[]): Promise<Server> {
+export async function startFramework(framework: Framework, database: string): Promise<Server> {
   const env = { PATH: process.env.PATH ?? "", NODE_ENV: "production" };
-  const { server } = await startPinnedServer(name, command, { env });
+  const { server } = await startPinnedServer(framework, frameworkCommand(framework, database, 0), { env });
   return server;
 }
 

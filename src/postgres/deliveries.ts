@@ -20,8 +20,7 @@ import { noticeAdder } from "../store/drizzle/notices.ts";
 import { finished, postgresDialect } from "./dialect.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { deliveryPositions } from "./positions.ts";
-import { type ClaimedDeliveries, deliveryClaims, isKeptState } from "./queue.ts";
-import { recordAttempts } from "./record.ts";
+import { type ClaimedDeliveries, deliveryClaims, isKeptState, recordAttempts } from "./queue.ts";
 import { deliveries } from "./schema.ts";
 import type { OwnedShards } from "./shards.ts";
 

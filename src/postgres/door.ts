@@ -3,10 +3,9 @@ import { type DatabaseSettings, directly, readDatabaseUrl } from "../store/locat
 import { checkedBy, closingOnFault, type DatabaseStorage, requireNotMoved } from "../store/storage.ts";
 import { postgresFacts, sizesByKind, writableHosts } from "./facts.ts";
 import { storageFaultOf } from "./faults.ts";
-import { openPostgres, schemaOf } from "./open.ts";
 import { Peers, type PeersOptions } from "./peers.ts";
 import { openPool } from "./pool.ts";
-import { openPostgresReader, openPostgresReplica } from "./store.ts";
+import { openPostgres, openPostgresReader, openPostgresReplica, schemaOf } from "./store.ts";
 
 /*
  * The only module of this room that the other rooms import. It is loaded only where the data is in PostgreSQL.

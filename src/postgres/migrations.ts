@@ -9,8 +9,8 @@ import {
   statementsOf,
 } from "../store/applied-migrations.ts";
 import { codeOf } from "./faults.ts";
-import { isAnyAlive } from "./membership.ts";
 import type { Postgres, Queries } from "./pool.ts";
+import { isAnyAlive } from "./shards.ts";
 
 /** The advisory locks of the program. Those of publishing are apart from them; see `deliveries/positions.ts`. */
 export const advisoryLocks = {

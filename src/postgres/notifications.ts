@@ -1,8 +1,7 @@
 import type { SQL } from "bun";
 import { second } from "../domain/time.ts";
 import type { ConnectionSettings, Host } from "../store/location.ts";
-import { driver } from "./driver.ts";
-import { primaryOf, type Queries } from "./pool.ts";
+import { driver, primaryOf, type Queries } from "./pool.ts";
 
 /** A channel of notifications between replicas. A `Message` is any JSON value of at most 7,000 bytes. */
 interface Topic<Message> {

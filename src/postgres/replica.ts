@@ -1,11 +1,21 @@
 import type { Deliverer, EndpointNotification, Ownership } from "../domain/replicas.ts";
 import { second } from "../domain/time.ts";
 import { EndpointOutbox } from "./exchange.ts";
-import { beat, leaseMs, type Members, release, take, withdraw } from "./membership.ts";
 import { type Notifications, notify, topic } from "./notifications.ts";
 import type { Postgres } from "./pool.ts";
 import { endSilentPublishers } from "./positions.ts";
-import { assignment, type OwnedShard, type OwnedShards, shardOf } from "./shards.ts";
+import {
+  assignment,
+  beat,
+  leaseMs,
+  type Members,
+  type OwnedShard,
+  type OwnedShards,
+  release,
+  shardOf,
+  take,
+  withdraw,
+} from "./shards.ts";
 
 const beatMs = second / 2;
 /** A replica stops sending this long before other replicas may take its shards. */

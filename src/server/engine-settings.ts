@@ -2,8 +2,7 @@ import type { EngineSettings } from "../delivery/engine.ts";
 import { day } from "../domain/time.ts";
 import { descriptorLimit } from "../runtime/files.ts";
 import { locationOf } from "../store/location.ts";
-import type { Config } from "./settings/config.ts";
-import { collectorOf } from "./settings/sections.ts";
+import { type Config, collectorOf } from "./settings/config.ts";
 import { keptMs } from "./settings/setting-values.ts";
 
 /** Times of the engine that are not settings. */

@@ -47,9 +47,8 @@ import { backupProgram, databaseCheckProgram, engineProgram } from "../thread-pr
 import type { WelcomeSource } from "../web/session.ts";
 import { type EngineTimes, engineSettings } from "./engine-settings.ts";
 import { loadRanking, type Memory, openMemory } from "./memory.ts";
-import type { Config } from "./settings/config.ts";
+import { type Config, collectorOf } from "./settings/config.ts";
 import type { Environment } from "./settings/read-config.ts";
-import { collectorOf } from "./settings/sections.ts";
 import { keptMs } from "./settings/setting-values.ts";
 import { liveSettings, type Reloaded } from "./settings/shown-settings.ts";
 import { databaseAt, storageAt } from "./storage.ts";

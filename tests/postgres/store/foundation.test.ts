@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { StoreError } from "../../../src/domain/store.ts";
 import { appliedSteps, migrateDatabase, schemaSteps } from "../../../src/postgres/migrations.ts";
-import { openPostgres } from "../../../src/postgres/open.ts";
 import { openPool, type Postgres } from "../../../src/postgres/pool.ts";
-import { openPostgresReader } from "../../../src/postgres/store.ts";
+import { openPostgres, openPostgresReader } from "../../../src/postgres/store.ts";
 import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { bareDatabase, emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 import { ownPostgres } from "../../support/postgres-stores.ts";

@@ -11,11 +11,11 @@ import { minute } from "../../../src/domain/time.ts";
 import { deliveryStore } from "../../../src/postgres/deliveries.ts";
 import { finished, postgresDialect } from "../../../src/postgres/dialect.ts";
 import { postgresReplays } from "../../../src/postgres/nouns.ts";
-import { openPostgres } from "../../../src/postgres/open.ts";
 import type { Postgres } from "../../../src/postgres/pool.ts";
 import { eventPublisher } from "../../../src/postgres/publish.ts";
 import { ClaimedDeliveries } from "../../../src/postgres/queue.ts";
 import { OwnedShards } from "../../../src/postgres/shards.ts";
+import { openPostgres } from "../../../src/postgres/store.ts";
 import type { Orm } from "../../../src/store/drizzle/dialect.ts";
 import {
   cancelRemoved,

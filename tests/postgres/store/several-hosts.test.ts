@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { randomUUIDv7 } from "bun";
-import { driver } from "../../../src/postgres/driver.ts";
 import { explainedFault } from "../../../src/postgres/faults.ts";
-import { openPostgres } from "../../../src/postgres/open.ts";
-import { openPool, primaryOf } from "../../../src/postgres/pool.ts";
+import { driver, openPool, primaryOf } from "../../../src/postgres/pool.ts";
+import { openPostgres } from "../../../src/postgres/store.ts";
 import { withoutPassword } from "../../../src/server/settings/setting-values.ts";
 import { namedLocation, readDatabaseUrl, shownLocation } from "../../../src/store/location.ts";
 import { afterThisTest } from "../../support/after-tests.ts";

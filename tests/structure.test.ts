@@ -252,7 +252,7 @@ const rawStatements = [
 test("raw statements stay where docs/architecture.md lists them; all others are drizzle's", async () => {
   const page = await Bun.file(join(src, "../docs/architecture.md")).text();
   const raw = files.filter((file) => {
-    if (file.startsWith("store/sqlite/")) return /\b(db|moment)\.(prepare|query|run)\b/.test(textOf(file));
+    if (file.startsWith("store/sqlite/")) return /\b(db|snapshot)\.(prepare|query|run)\b/.test(textOf(file));
     return /^(postgres|store)\//.test(file) && /\brun(<[^(]*>)?\(|\borm\.execute\b/.test(textOf(file));
   });
   expect(raw.sort()).toEqual(rawStatements);

@@ -66,7 +66,7 @@ export interface NoticeStore {
   /** Stores a notice, or updates `sending` of a known one. Only the newest are kept (`noticeLimits`). */
   put(notice: NewNotice): Promise<void>;
   /** The next notices of an application, in order, starting after the number `after`. */
-  behind(applicationId: string, after: number, limit: number): Promise<Notice[]>;
+  following(applicationId: string, after: number, limit: number): Promise<Notice[]>;
   /**
    * Notices below a number (null for the first page), newest first: of one application, or (null) of all and the
    * server.

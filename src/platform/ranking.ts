@@ -63,7 +63,7 @@ interface LiveCategory {
   readonly channels: readonly LiveChannel[];
 }
 
-/** The live channels at one moment. Immutable. */
+/** The live channels at one time. Immutable. */
 interface LiveState {
   readonly order: Order;
   /** The categories with live channels, by id. */
@@ -298,8 +298,8 @@ export class Ranking {
     }
     const all = this.categoryIds();
     const watched = new Set(ids);
-    const behind = after?.viewers === 0 ? after.id : 0;
-    for (let i = firstIndex(all.length, (at) => (all[at] ?? 0) > behind); i < all.length; i++) {
+    const lastId = after?.viewers === 0 ? after.id : 0;
+    for (let i = firstIndex(all.length, (at) => (all[at] ?? 0) > lastId); i < all.length; i++) {
       const known = this.#categories.get(all[i] ?? 0);
       if (known && !watched.has(known.category.id)) yield ranked(known, 0);
     }

@@ -223,8 +223,8 @@ export function deliveryStream(
 
 /** The queue of deliveries, and the log that they become. */
 export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned: OwnedShards): DeliveryStore {
-  const shared = postgresDialect(pool);
-  const addNotice = noticeAdder(shared);
+  const dialect = postgresDialect(pool);
+  const addNotice = noticeAdder(dialect);
   const isOfUser = (user: number) => eq(deliveries.broadcaster_user_id, user);
   const { page, find, backlog, backlogOfAll } = deliveryLog(pool);
   return {
@@ -257,7 +257,7 @@ export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned:
     backlogOfAll,
     retry: (scope, id, now) =>
       pool.transact(async (transaction) => {
-        const seq = await finished(retryDelivery(shared, transaction.orm, isOfUser, scope, id, now));
+        const seq = await finished(retryDelivery(dialect, transaction.orm, isOfUser, scope, id, now));
         const retried = await deliveryLog(transaction).one(seq);
         if (!retried) throw new Error("a delivery that was made due is missing");
         return retried;

@@ -58,13 +58,13 @@ export function orderStore({ orm }: Postgres): OrderStore {
 
 const { seq, application_id, broadcaster_user_id, subscription_id, type, status, published_at } = deliveries;
 
-export const postgresReplays = (shared: Dialect): ReplayStore =>
-  replayStore(shared, {
+export const postgresReplays = (dialect: Dialect): ReplayStore =>
+  replayStore(dialect, {
     *range(orm, from, to) {
       const positions = deliveryPositions({ orm });
-      const behind = (yield* execute(positions.last())) + 1;
+      const afterLast = (yield* execute(positions.last())) + 1;
       const range = yield* execute(positions.between(from, to));
-      const end = Math.min(range.to ?? behind, behind);
+      const end = Math.min(range.to ?? afterLast, afterLast);
       return { first: Math.min(range.from, end), end };
     },
     *ahead(orm, replay) {
@@ -91,7 +91,7 @@ export const postgresReplays = (shared: Dialect): ReplayStore =>
       const looked = yield* execute(next.where(isNext).orderBy(seq).limit(maxRows));
       return {
         seqs: looked.filter((one) => one.isAsked).map((one) => one.seq),
-        behind: looked.length < maxRows ? replay.end : (looked.at(-1)?.seq ?? 0) + 1,
+        next: looked.length < maxRows ? replay.end : (looked.at(-1)?.seq ?? 0) + 1,
       };
     },
   });

@@ -3,7 +3,7 @@ import { newReplica } from "../domain/ids.ts";
 import type { Ownership, ReplicaLink } from "../domain/replicas.ts";
 import { type OnFault, type Store, StoreError } from "../domain/store.ts";
 import { livestreamStore } from "../store/drizzle/livestreams.ts";
-import { sharedNouns } from "../store/drizzle/nouns.ts";
+import { commonNouns } from "../store/drizzle/nouns.ts";
 import { statisticStore } from "../store/drizzle/statistics.ts";
 import { subscriptionStore } from "../store/drizzle/subscriptions.ts";
 import { nounsOf } from "../store/effects.ts";
@@ -216,25 +216,25 @@ export function openPostgresReader(
 
 function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedShards()): Store {
   const claimed = new ClaimedDeliveries();
-  const shared = postgresDialect(db);
+  const dialect = postgresDialect(db);
   const sizes = {
     databaseBytes: () => databaseBytes(db),
     kindSizes: () => sizesByKind(db),
     connectionUse: async () => db.use,
   };
   const makers = {
-    ...sharedNouns(shared),
-    users: () => userStore(db, shared),
+    ...commonNouns(dialect),
+    users: () => userStore(db, dialect),
     livestreams: () =>
-      livestreamStore(shared, {
+      livestreamStore(dialect, {
         put: putLivestreams,
         all: async () => db.orm.select().from(livestreams),
       }),
-    subscriptions: () => subscriptionStore(shared, subscriptionStatements(db)),
+    subscriptions: () => subscriptionStore(dialect, subscriptionStatements(db)),
     events: () => eventPublisher(db, claimed, owned),
     deliveries: () => deliveryStore(db, claimed, owned),
-    replays: () => postgresReplays(shared),
-    statistics: () => statisticStore(shared, sizes),
+    replays: () => postgresReplays(dialect),
+    statistics: () => statisticStore(dialect, sizes),
     retention: () => retentionStore(db),
     orders: () => orderStore(db),
   };

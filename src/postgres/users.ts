@@ -11,7 +11,7 @@ import { foldedNames, termsOf, userSearch } from "./search.ts";
 
 const { folded: _, ...shown } = getTableColumns(users);
 
-export function userStore(db: Postgres, shared: Dialect): UserStore {
+export function userStore(db: Postgres, dialect: Dialect): UserStore {
   const { orm } = db;
   const byNames = once(() =>
     orm
@@ -26,7 +26,7 @@ export function userStore(db: Postgres, shared: Dialect): UserStore {
   });
 
   return {
-    ...userRecords(shared, {
+    ...userRecords(dialect, {
       putting: (now) => ({ put: (orm, batch) => put(orm, batch, now) }),
       // The expression of the index `users_username`.
       isNamed: (username) => sql`lower(${users.username} COLLATE "C") = lower(${username} COLLATE "C")`,

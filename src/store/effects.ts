@@ -186,7 +186,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
   endpoints: { find: "reads", failing: "reads", enable: "writes" },
   notices: {
     put: "writes",
-    behind: "reads",
+    following: "reads",
     page: "reads",
     lastBefore: "reads",
     claim: "writes",

@@ -49,7 +49,7 @@ describe("notices", () => {
     await store.notices.put(about(other, 500));
     expect(await times(id)).toEqual(Array.from({ length: 100 }, (_, i) => 103 - i));
     const all = await kept(id);
-    const some = await store.notices.behind(id, all[3]?.seq ?? 0, 2);
+    const some = await store.notices.following(id, all[3]?.seq ?? 0, 2);
     expect(some.map(({ created_at }) => created_at)).toEqual([101, 102]);
     expect(await store.notices.lastBefore(103)).toBe(all[1]?.seq ?? 0);
     expect(await store.notices.lastBefore(1)).toBe(0);

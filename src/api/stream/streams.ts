@@ -299,7 +299,7 @@ export class StreamReader {
       const { deliveries, lost, upTo, isAll } = await store.deliveries.streamed(scope, from.seq);
       const notices =
         hasNotices(scope) && isAll
-          ? await store.notices.behind(applicationId, from.notice, noticesAtOnce)
+          ? await store.notices.following(applicationId, from.notice, noticesAtOnce)
           : [];
       // Another replica's clock may be ahead: the id of a notice must not look as if its number were rewritten.
       const publishedAt = notices.length > 0 ? await store.deliveries.publishedUpTo(upTo) : null;

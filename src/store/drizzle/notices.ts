@@ -8,7 +8,7 @@ export function noticeStore(db: Dialect): NoticeStore {
   const { notices } = tables;
   const { application_id, seq, created_at } = notices;
   const add = noticeAdder(db);
-  const behind = prepared("notices", (orm) =>
+  const following = prepared("notices", (orm) =>
     orm
       .select()
       .from(notices)
@@ -32,8 +32,8 @@ export function noticeStore(db: Dialect): NoticeStore {
         const known = orm.update(notices).set(notice.sending).where(isIt).returning({ seq });
         if ((yield* execute(known)).length === 0) yield* add(orm, notice);
       }),
-    behind: async (application, after, limit) =>
-      (await behind(orm, { application, after, limit })).map(noticeOf),
+    following: async (application, after, limit) =>
+      (await following(orm, { application, after, limit })).map(noticeOf),
     async page(applicationId, below, limit) {
       const isIts = applicationId === null ? undefined : eq(application_id, applicationId);
       const isBelow = below === null ? undefined : lt(seq, below);

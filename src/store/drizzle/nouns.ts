@@ -13,7 +13,7 @@ import { idempotencyStore, settingStore } from "./settings.ts";
 import { tokenStore } from "./tokens.ts";
 
 /** Makers of the nouns that are the same for both databases. */
-export function sharedNouns(db: Dialect) {
+export function commonNouns(db: Dialect) {
   return {
     applications: () => applicationStore(db),
     audit: () => auditStore(db),

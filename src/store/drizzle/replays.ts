@@ -32,16 +32,16 @@ const skipColumns = {
  * Returns a replay after a step over its next deliveries, and the numbers of those that are to be sent.
  *
  * @param left how many may be sent
- * @param behind the first number that the step did not read
+ * @param next the first number that the step did not read
  */
 function afterStep(
   replay: ReplayRow,
   candidates: readonly Candidate[],
-  { left, behind, now }: { readonly left: number; readonly behind: number; readonly now: number },
+  { left, next, now }: { readonly left: number; readonly next: number; readonly now: number },
 ): { readonly replay: ReplayRow; readonly queued: readonly number[] } {
   const counts = { matched: 0, queued: 0, skipped_body: 0, skipped_subscription: 0, skipped_attempts: 0 };
   const queued: number[] = [];
-  let position = behind;
+  let position = next;
   for (const { seq, obstacle } of candidates) {
     if (queued.length >= left) {
       position = seq;
@@ -93,8 +93,8 @@ const maxDue = 64;
 interface OwnLog {
   /** The numbers of deliveries published between two times, from `first` to below `end`. */
   range(orm: Orm, from: number, to: number): Work<{ readonly first: number; readonly end: number }>;
-  /** The next deliveries that match a replay, and the number from which the next step reads (`behind`). */
-  ahead(orm: Orm, replay: ReplayRow): Work<{ readonly seqs: readonly number[]; readonly behind: number }>;
+  /** The next deliveries that match a replay, and the number from which the next step reads (`next`). */
+  ahead(orm: Orm, replay: ReplayRow): Work<{ readonly seqs: readonly number[]; readonly next: number }>;
 }
 
 /** Replays. Each step commits its changes together with the replay's new position. */
@@ -157,7 +157,7 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
     return shownReplay(made);
   }
 
-  /** Returns how many deliveries may be made due now. The limit keeps new deliveries from waiting behind a replay. */
+  /** Returns how many deliveries may be made due now. The limit keeps new deliveries from waiting after a replay. */
   function* capacity(orm: Orm, { application_id, dry_run }: ReplayRow, now: number): Work<number> {
     if (dry_run) return maxRows;
     if (yield* whyNoReceiver(tables, orm, application_id)) return 0;
@@ -176,11 +176,11 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
     const [replay] = yield* execute(lock(orm.select().from(replays).where(isIt), "update"));
     if (!replay) return false;
     const left = yield* capacity(orm, replay, now);
-    const { seqs, behind } = yield* log.ahead(orm, replay);
+    const { seqs, next } = yield* log.ahead(orm, replay);
     const { seq } = deliveries;
     const asked = orm.select({ seq, obstacle: obstacleOf(tables) }).from(deliveries);
     const candidates = yield* execute(asked.where(db.isOneOf(seq, seqs)).orderBy(seq));
-    const after = afterStep(replay, candidates, { left, behind, now });
+    const after = afterStep(replay, candidates, { left, next, now });
     if (!replay.dry_run) yield* requeue(db, orm, after.queued, now);
     yield* execute(orm.update(replays).set(after.replay).where(eq(replays.id, id)));
     return true;

@@ -53,7 +53,7 @@ const maxRows = 2_000;
 const maxRegions = 1_024;
 const maxMs = 5;
 
-const everyNumber = { from: 0, behind: Number.MAX_SAFE_INTEGER };
+const everyNumber = { from: 0, end: Number.MAX_SAFE_INTEGER };
 
 /** The most pending deliveries that are counted. */
 const maxCounted = 5_000;
@@ -136,9 +136,9 @@ export function deliveryLog(
     const of = filter.event_id === null ? everyNumber : ofEvent(filter.event_id);
     if (lowest === null || of === null) return { deliveries: [], next: null };
     const floor = Math.max(lowest, of.from, filter.after === null ? 0 : since(filter.after));
-    const behind = last() + 1;
-    const before = filter.before === null ? behind : since(filter.before);
-    const top = Math.min(behind, of.behind, before, below ?? behind);
+    const end = last() + 1;
+    const before = filter.before === null ? end : since(filter.before);
+    const top = Math.min(end, of.end, before, below ?? end);
     const until = performance.now() + maxMs;
     const deliveries: DeliveryRecord[] = [];
     let [rows, regions, lookedAt] = [0, 0, top];
@@ -267,15 +267,15 @@ const publishedAt = `SELECT e.published_at AS at FROM deliveries d JOIN events e
   WHERE d.seq = ?`;
 
 /** Counts the pending deliveries of all applications, on the connection of a snapshot. */
-export async function backlogOfAll(moment: Database): Promise<Backlog> {
+export async function backlogOfAll(snapshot: Database): Promise<Backlog> {
   const slice = new TimeSlice();
   let count = 0;
   let oldest = Number.POSITIVE_INFINITY;
-  for (const { seq } of moment.query<{ seq: number }, []>(pendingDeliveries).iterate()) {
+  for (const { seq } of snapshot.query<{ seq: number }, []>(pendingDeliveries).iterate()) {
     oldest = Math.min(oldest, seq);
     if (++count % rowsAtOnce === 0 && slice.isOver) await slice.next();
   }
-  const first = count === 0 ? null : moment.query<{ at: number }, [number]>(publishedAt).get(oldest);
+  const first = count === 0 ? null : snapshot.query<{ at: number }, [number]>(publishedAt).get(oldest);
   return { pending: count, oldest_pending_at: first?.at ?? null };
 }
 
@@ -357,7 +357,7 @@ export function deliveryStream(
 }
 
 interface DeliveryStoreParts {
-  readonly shared: Dialect;
+  readonly dialect: Dialect;
   /** For counting the backlog, which takes many turns of the event loop. */
   readonly snapshots: Snapshots;
 }
@@ -367,10 +367,10 @@ export function deliveryStore(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
-  { shared, snapshots }: DeliveryStoreParts,
+  { dialect, snapshots }: DeliveryStoreParts,
 ): DeliveryStore {
   const keepEndpoint = endpointKeeper(orm);
-  const addNotice = noticeAdder(shared);
+  const addNotice = noticeAdder(dialect);
   const claims = deliveryClaims(db, orm, commit);
   const record = attemptRecorder(db);
   const log = deliveryLog(db, orm);
@@ -384,7 +384,7 @@ export function deliveryStore(
         record(results);
         const kept = new Set(endpoints.filter(keepEndpoint).map(({ application_id }) => application_id));
         for (const notice of notices)
-          if (kept.has(notice.application_id ?? "")) finished(addNotice(shared.orm, notice));
+          if (kept.has(notice.application_id ?? "")) finished(addNotice(dialect.orm, notice));
       }, true);
       await claims.release(results.map(({ seq }) => seq));
     },
@@ -394,7 +394,7 @@ export function deliveryStore(
     backlogOfAll: () => snapshots.during("backlog", backlogOfAll),
     retry: (scope, id, now) =>
       commit(() => {
-        const retried = log.one(finished(retryDelivery(shared, shared.orm, isOfUser, scope, id, now)));
+        const retried = log.one(finished(retryDelivery(dialect, dialect.orm, isOfUser, scope, id, now)));
         if (!retried) throw new Error("a delivery that was made due is missing");
         return retried;
       }),

@@ -35,7 +35,7 @@ export function deliveryPositions(orm: BunSQLiteDatabase) {
   const ofEvent = orm
     .select({
       from: events.first_delivery,
-      behind: sql<number>`${events.first_delivery} + ${events.deliveries}`,
+      end: sql<number>`${events.first_delivery} + ${events.deliveries}`,
     })
     .from(events)
     .where(eq(events.id, sql.placeholder("id")))
@@ -49,7 +49,7 @@ export function deliveryPositions(orm: BunSQLiteDatabase) {
   return {
     /** The number of the first delivery published at or after a time; MAX_SAFE_INTEGER when there is none. */
     since: (time: number): number => firstSince.get({ time })?.seq ?? Number.MAX_SAFE_INTEGER,
-    /** The numbers of an event's deliveries, from `from` to below `behind`; null for an unknown event. */
+    /** The numbers of an event's deliveries, from `from` to below `end`; null for an unknown event. */
     ofEvent: (id: string) => ofEvent.get({ id }) ?? null,
     /** The lowest stored number; null when there is none. */
     first: (): number | null => oldest.get()?.seq ?? null,

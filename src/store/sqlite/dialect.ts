@@ -10,12 +10,12 @@ import type { Commit } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
 import * as schema from "./schema.ts";
 
-const { placeholders, isOneOf, isHandedOut, shared: _shared, deliveryRegionBits: _bits, ...all } = schema;
+const { placeholders, isOneOf, isHandedOut, common: _common, deliveryRegionBits: _bits, ...all } = schema;
 
 /** All tables with a drizzle schema. */
 export const tables = all;
 
-/** Columns that only PostgreSQL has, or that may be null only here. Shared code does not read them. */
+/** Columns that only PostgreSQL has, or that may be null only here. Code for both databases does not read them. */
 type Other = "made" | "published_by" | "folded";
 /** Columns of `deliveries` that only PostgreSQL has: those of their event, and their attempts. */
 type Logged = "event_id" | "type" | "version" | "broadcaster_user_id" | "published_at" | "attempt_log";

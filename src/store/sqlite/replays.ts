@@ -10,21 +10,21 @@ import { atOnce } from "./dialect.ts";
 /** The most regions of the log that one step reads. */
 const maxRegions = 256;
 
-export function sqliteReplays(db: Database, orm: BunSQLiteDatabase, shared: Dialect): ReplayStore {
+export function sqliteReplays(db: Database, orm: BunSQLiteDatabase, dialect: Dialect): ReplayStore {
   const log = deliveryLog(db, orm);
   const { last, since } = deliveryPositions(orm);
   const { inRegion, failedOrExpired } = deliveryIndexes(db, "ASC");
 
-  /** Returns candidates from the index, and the number from which the next step reads (`behind`). */
+  /** Returns candidates from the index, and the number from which the next step reads (`next`). */
   const ahead = ({ application_id, status, position, end }: ReplayRow) => {
     if (status === "failed" || status === "expired") {
       const seqs = failedOrExpired.all(application_id, position, end, maxRows).map(({ seq }) => seq);
-      return { seqs, behind: seqs.length < maxRows ? end : (seqs.at(-1) ?? 0) + 1 };
+      return { seqs, next: seqs.length < maxRows ? end : (seqs.at(-1) ?? 0) + 1 };
     }
     for (let regions = 0, at = regionOf(position); ; at++) {
       const seqs = inRegion.all(at, application_id, position, end, maxRows).map(({ seq }) => seq);
-      const behind = seqs.length < maxRows ? Math.min(end, (at + 1) * regionSize) : (seqs.at(-1) ?? 0) + 1;
-      if (seqs.length > 0 || behind >= end || ++regions >= maxRegions) return { seqs, behind };
+      const next = seqs.length < maxRows ? Math.min(end, (at + 1) * regionSize) : (seqs.at(-1) ?? 0) + 1;
+      if (seqs.length > 0 || next >= end || ++regions >= maxRegions) return { seqs, next };
     }
   };
 
@@ -33,16 +33,16 @@ export function sqliteReplays(db: Database, orm: BunSQLiteDatabase, shared: Dial
     return one !== null && matches(one, replay);
   };
 
-  return replayStore(shared, {
+  return replayStore(dialect, {
     range: (_, from, to) =>
       atOnce(() => {
-        const behind = last() + 1;
-        return { first: Math.min(since(from), behind), end: Math.min(since(to), behind) };
+        const afterLast = last() + 1;
+        return { first: Math.min(since(from), afterLast), end: Math.min(since(to), afterLast) };
       }),
     ahead: (_, replay) =>
       atOnce(() => {
-        const { seqs, behind } = ahead(replay);
-        return { seqs: seqs.filter((seq) => isAsked(replay, seq)), behind };
+        const { seqs, next } = ahead(replay);
+        return { seqs: seqs.filter((seq) => isAsked(replay, seq)), next };
       }),
   });
 }

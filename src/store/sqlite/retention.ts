@@ -16,10 +16,10 @@ import {
 } from "./schema.ts";
 import type { DataSize } from "./sizes.ts";
 
-/** Numbers from `from` to below `behind`. */
+/** Numbers from `from` to below `end`. */
 interface NumberRange {
   from: number;
-  behind: number;
+  end: number;
 }
 
 /**
@@ -28,13 +28,13 @@ interface NumberRange {
  */
 function passedOver(before: readonly number[] | null, now: readonly number[]): NumberRange[] {
   const ranges = now
-    .map((behind, which) => ({ from: before?.[which] ?? 0, behind }))
-    .filter(({ from, behind }) => from < behind)
+    .map((end, which) => ({ from: before?.[which] ?? 0, end }))
+    .filter(({ from, end }) => from < end)
     .sort((a, b) => a.from - b.from);
   const merged: NumberRange[] = [];
   for (const range of ranges) {
     const last = merged.at(-1);
-    if (last && range.from <= last.behind) last.behind = Math.max(last.behind, range.behind);
+    if (last && range.from <= last.end) last.end = Math.max(last.end, range.end);
     else merged.push(range);
   }
   return merged;
@@ -44,7 +44,7 @@ function passedOver(before: readonly number[] | null, now: readonly number[]): N
 export const stepRows = 500;
 
 const from = sql.placeholder("from");
-const behind = sql.placeholder("behind");
+const end = sql.placeholder("end");
 
 /** Prepares the statements for ranges of deliveries. */
 function deliveryStatements(orm: BunSQLiteDatabase) {
@@ -58,7 +58,7 @@ function deliveryStatements(orm: BunSQLiteDatabase) {
   const some = orm
     .select({ seq })
     .from(deliveries)
-    .where(and(gte(seq, from), lt(seq, behind)))
+    .where(and(gte(seq, from), lt(seq, end)))
     .orderBy(seq)
     .limit(stepRows)
     .as("some");
@@ -98,7 +98,7 @@ function deliveryStatements(orm: BunSQLiteDatabase) {
 function eventStatements(orm: BunSQLiteDatabase) {
   const { seq, first_delivery, published_at } = events;
   const isIt = eq(seq, sql.placeholder("seq"));
-  const isIts = and(gte(deliveries.seq, from), lt(deliveries.seq, behind));
+  const isIts = and(gte(deliveries.seq, from), lt(deliveries.seq, end));
   const found = { seq: deliveries.seq };
   const newest = orm.select({ seq: max(seq) }).from(events);
   const one = orm.select().from(events).where(isIt).limit(1).prepare();
@@ -117,7 +117,7 @@ function eventStatements(orm: BunSQLiteDatabase) {
         hasBody: sql<boolean>`${events.body} IS NOT NULL`.mapWith(Boolean),
       })
       .from(events)
-      .where(and(gte(seq, from), lt(seq, behind)))
+      .where(and(gte(seq, from), lt(seq, end)))
       .orderBy(seq)
       .limit(stepRows)
       .prepare(),
@@ -139,7 +139,7 @@ function eventStatements(orm: BunSQLiteDatabase) {
         and(
           gt(seq, sql.placeholder("after")),
           isNotNull(events.body),
-          lte(sql`${first_delivery} + ${events.deliveries}`, behind),
+          lte(sql`${first_delivery} + ${events.deliveries}`, end),
         ),
       )
       .orderBy(seq)
@@ -175,7 +175,7 @@ export function expiry(orm: BunSQLiteDatabase) {
     .select({ seq })
     .from(deliveries)
     .where(
-      and(eq(application_id, sql.placeholder("application_id")), isNotNull(next_attempt_at), lt(seq, behind)),
+      and(eq(application_id, sql.placeholder("application_id")), isNotNull(next_attempt_at), lt(seq, end)),
     )
     .limit(stepRows);
   return orm
@@ -293,7 +293,7 @@ function pruner(orm: BunSQLiteDatabase) {
     let looked = 0;
     for (const { seq, name, first_delivery: from, deliveries, published_at, hasBody } of rows) {
       const bodiesBefore = Object.hasOwn(bodyTypes, name) ? (bodyTypes[name] ?? 0) : bodies;
-      const its = { from, behind: from + deliveries };
+      const its = { from, end: from + deliveries };
       range.from = seq + 1;
       const isOver = published_at < ids && !hasDeliveries.get(its);
       const isRemoved = isOver && removeEvent.get({ seq }) !== undefined;
@@ -305,10 +305,10 @@ function pruner(orm: BunSQLiteDatabase) {
   };
 
   const expireDisabled = (now: number): boolean => {
-    const behind = since(now - keepDisabledMs);
+    const end = since(now - keepDisabledMs);
     return disabled
       .all({ before: now - keepDisabledMs })
-      .every(({ application_id }) => expire.all({ application_id, behind, now }).length < stepRows);
+      .every(({ application_id }) => expire.all({ application_id, end, now }).length < stepRows);
   };
 
   return {
@@ -358,10 +358,10 @@ function trimmer(orm: BunSQLiteDatabase) {
   };
 
   /** Removes some bodies of events without stored deliveries. Returns false when there may be more of them. */
-  const trimBodies = (behind: number): boolean => {
-    const some = eventsUpTo.all({ after: lastEvent, behind });
+  const trimBodies = (end: number): boolean => {
+    const some = eventsUpTo.all({ after: lastEvent, end });
     for (const { seq, first_delivery, deliveries } of some) {
-      const its = { from: first_delivery, behind: first_delivery + deliveries };
+      const its = { from: first_delivery, end: first_delivery + deliveries };
       if (!hasDeliveries.get(its)) removeBody({ seq });
       lastEvent = seq;
     }
@@ -375,7 +375,7 @@ function trimmer(orm: BunSQLiteDatabase) {
   return {
     /** Returns true when nothing is left that may be removed. */
     step(): boolean {
-      const last = slice.get({ from, behind: Number.MAX_SAFE_INTEGER })?.last ?? null;
+      const last = slice.get({ from, end: Number.MAX_SAFE_INTEGER })?.last ?? null;
       if (last !== null) trimDeliveries(last);
       // Events without deliveries also follow the last delivery.
       if (!trimBodies(last === null ? Number.MAX_SAFE_INTEGER : from) || last !== null) return false;

@@ -59,22 +59,22 @@ const kinds = {
 } satisfies { readonly [Kind in keyof Kinds]: unknown };
 
 /** The same columns with SQLite's types. */
-type Shared<Columns extends Record<string, ColumnBuilderBase>> = {
+type InSqlite<Columns extends Record<string, ColumnBuilderBase>> = {
   [Name in keyof Columns]: Omit<Columns[Name], "_"> & {
     _: Omit<Columns[Name]["_"], "dialect"> & { dialect: "sqlite" };
   };
 };
 
 /** Returns columns of `drizzle/columns` for a table of SQLite. `to`: the columns that its foreign keys refer to. */
-export function shared<
+export function common<
   Columns extends Record<string, ColumnBuilderBase>,
   To extends readonly ReferredColumn[],
 >(
   columns: (kinds: Kinds, ...to: To) => Columns,
   ...to: { [Name in keyof To]: () => AnySQLiteColumn }
-): Shared<Columns> {
+): InSqlite<Columns> {
   // A boundary: `Kinds` has PostgreSQL's types. SQLite's constructors make columns with the same values.
-  const make = columns as unknown as (...given: readonly unknown[]) => Shared<Columns>;
+  const make = columns as unknown as (...given: readonly unknown[]) => InSqlite<Columns>;
   return make(kinds, ...to);
 }
 
@@ -94,7 +94,7 @@ export function isOneOf(column: AnyColumn, values: Placeholder | SQL): SQL {
   return inArray(column, sql`(SELECT value FROM json_each(${values}))`);
 }
 
-export const users = sqliteTable("users", shared(userColumns), (table) => [
+export const users = sqliteTable("users", common(userColumns), (table) => [
   uniqueIndex("users_username").on(sql`${table.username} COLLATE NOCASE`),
 ]);
 
@@ -114,17 +114,17 @@ export const tags = sqliteTable("tags", {
   name: text().notNull().unique(),
 });
 
-export const categories = sqliteTable("categories", shared(categoryColumns));
+export const categories = sqliteTable("categories", common(categoryColumns));
 
 export const channels = sqliteTable(
   "channels",
-  shared(channelColumns, () => users.id),
+  common(channelColumns, () => users.id),
   (table) => [index("channels_user").on(table.user_id)],
 );
 
 export const livestreams = sqliteTable(
   "livestreams",
-  shared(
+  common(
     livestreamColumns,
     () => channels.id,
     () => categories.id,
@@ -135,11 +135,11 @@ export const livestreams = sqliteTable(
 const user = () => users.id;
 const application = () => applications.id;
 
-export const applications = sqliteTable("applications", shared(applicationColumns, user), (table) => [
+export const applications = sqliteTable("applications", common(applicationColumns, user), (table) => [
   index("applications_owner").on(table.owner_user_id),
 ]);
 
-export const tokens = sqliteTable("tokens", shared(tokenColumns, application, user), (table) => [
+export const tokens = sqliteTable("tokens", common(tokenColumns, application, user), (table) => [
   index("tokens_expiry").on(table.expires_at),
   // Entries without a user, the application's own tokens, are adjacent and ordered by rowid, the order of insertion.
   index("tokens_application").on(table.application_id, table.user_id),
@@ -149,7 +149,7 @@ export const tokens = sqliteTable("tokens", shared(tokenColumns, application, us
 
 export const loginRequests = sqliteTable(
   "login_requests",
-  shared(loginRequestColumns, application, user),
+  common(loginRequestColumns, application, user),
   (table) => [
     index("login_requests_expiry").on(table.expires_at),
     index("login_requests_application").on(table.application_id),
@@ -159,7 +159,7 @@ export const loginRequests = sqliteTable(
 
 export const authorizationCodes = sqliteTable(
   "authorization_codes",
-  shared(authorizationCodeColumns, application, user),
+  common(authorizationCodeColumns, application, user),
   (table) => [
     index("authorization_codes_expiry").on(table.expires_at),
     index("authorization_codes_application").on(table.application_id),
@@ -169,7 +169,7 @@ export const authorizationCodes = sqliteTable(
 
 export const refreshTokens = sqliteTable(
   "refresh_tokens",
-  shared(refreshTokenColumns, application, user),
+  common(refreshTokenColumns, application, user),
   (table) => [
     index("refresh_tokens_expiry").on(table.expires_at),
     index("refresh_tokens_application").on(table.application_id),
@@ -178,7 +178,7 @@ export const refreshTokens = sqliteTable(
   ],
 );
 
-export const consents = sqliteTable("consents", shared(consentColumns, application, user), (table) => [
+export const consents = sqliteTable("consents", common(consentColumns, application, user), (table) => [
   primaryKey({ columns: [table.user_id, table.application_id] }),
   index("consents_application").on(table.application_id),
 ]);
@@ -188,7 +188,7 @@ export type StagedDelivery = readonly [string, string, string, number];
 
 export const subscriptions = sqliteTable(
   "subscriptions",
-  shared(subscriptionColumns, application, () => users.id),
+  common(subscriptionColumns, application, () => users.id),
   (table) => [
     // 0 represents "no broadcaster", because a unique index treats all NULLs as distinct.
     uniqueIndex("subscriptions_key").on(
@@ -264,7 +264,7 @@ export const stagedEvents = sqliteTable("staged_events", {
   deliveries: text({ mode: "json" }).$type<readonly StagedDelivery[]>().notNull(),
 });
 
-export const eventTypes = sqliteTable("event_types", shared(eventTypeColumns), (table) => [
+export const eventTypes = sqliteTable("event_types", common(eventTypeColumns), (table) => [
   primaryKey({ columns: [table.name, table.version] }),
 ]);
 
@@ -323,7 +323,7 @@ export const isHandedOut = sql`${deliveries.status} = 'pending' AND ${deliveries
 /** Ignores canceled deliveries. */
 export const removedDeliveries = sqliteTable(
   "removed_deliveries",
-  shared(removedDeliveryColumns, application),
+  common(removedDeliveryColumns, application),
 );
 
 export const attempts = sqliteTable(
@@ -346,24 +346,24 @@ export const attempts = sqliteTable(
   (table) => [primaryKey({ columns: [table.delivery_seq, table.number] })],
 );
 
-export const endpoints = sqliteTable("endpoints", shared(endpointColumns, application));
+export const endpoints = sqliteTable("endpoints", common(endpointColumns, application));
 
-export const replays = sqliteTable("replays", shared(replayColumns, application), (table) => [
+export const replays = sqliteTable("replays", common(replayColumns, application), (table) => [
   index("replays_application").on(table.application_id),
   index("replays_running").on(table.id).where(sql`${table.state} = 'running'`),
 ]);
 
-export const settings = sqliteTable("settings", shared(settingColumns));
+export const settings = sqliteTable("settings", common(settingColumns));
 
-export const idempotencyKeys = sqliteTable("idempotency_keys", shared(idempotencyKeyColumns), (table) => [
+export const idempotencyKeys = sqliteTable("idempotency_keys", common(idempotencyKeyColumns), (table) => [
   index("idempotency_keys_age").on(table.first_seen_at),
 ]);
 
-export const operatorKeys = sqliteTable("operator_keys", shared(operatorKeyColumns));
+export const operatorKeys = sqliteTable("operator_keys", common(operatorKeyColumns));
 
-export const operatorSessions = sqliteTable("operator_sessions", shared(operatorSessionColumns));
+export const operatorSessions = sqliteTable("operator_sessions", common(operatorSessionColumns));
 
-export const audit = sqliteTable("audit", shared(auditColumns), (table) => [
+export const audit = sqliteTable("audit", common(auditColumns), (table) => [
   index("audit_at").on(table.at),
   index("audit_actor").on(table.actor_id),
   index("audit_action").on(table.action),
@@ -372,7 +372,7 @@ export const audit = sqliteTable("audit", shared(auditColumns), (table) => [
 
 export const notices = sqliteTable(
   "notices",
-  shared(noticeColumns, () => applications.id),
+  common(noticeColumns, () => applications.id),
   (table) => [
     index("notices_application").on(table.application_id),
     index("notices_created").on(table.created_at),
@@ -380,7 +380,7 @@ export const notices = sqliteTable(
   ],
 );
 
-export const statistics = sqliteTable("statistics", shared(statisticColumns), (table) => [
+export const statistics = sqliteTable("statistics", common(statisticColumns), (table) => [
   primaryKey({ columns: [table.kind, table.subject, table.period, table.at] }),
   index("statistics_period").on(table.period, table.at),
 ]);

@@ -5,7 +5,7 @@ import type { OnFault, Store } from "../../domain/store.ts";
 import { once } from "../../runtime/lazily.ts";
 import { applicationStore } from "../drizzle/applications.ts";
 import { livestreamStore } from "../drizzle/livestreams.ts";
-import { sharedNouns } from "../drizzle/nouns.ts";
+import { commonNouns } from "../drizzle/nouns.ts";
 import { idempotencyStore } from "../drizzle/settings.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
 import { subscriptionStore } from "../drizzle/subscriptions.ts";
@@ -107,7 +107,7 @@ interface StoreParts {
 function storeOn(parts: StoreParts): Omit<Store, "close"> {
   const { db, directory, commit, publishing, staged, moved, snapshots, onFault = () => {} } = parts;
   const orm = drizzle(db);
-  const shared = sqliteDialect(orm, commit);
+  const dialect = sqliteDialect(orm, commit);
   const known = receiving(orm);
   const size = once(() => dataSize(db));
   const after = afterStaged(moved);
@@ -117,18 +117,18 @@ function storeOn(parts: StoreParts): Omit<Store, "close"> {
     connectionUse: async () => null,
   };
   const makers = {
-    ...sharedNouns(shared),
+    ...commonNouns(dialect),
     applications: () => applicationStore(sqliteDialect(orm, known.forgottenBy(commit))),
-    users: () => userStore(db, orm, commit, shared),
-    livestreams: () => livestreamStore(shared, livestreamStatements(db, orm)),
+    users: () => userStore(db, orm, commit, dialect),
+    livestreams: () => livestreamStore(dialect, livestreamStatements(db, orm)),
     subscriptions: () =>
-      after.subscriptions(subscriptionStore(shared, subscriptionStatements(orm, snapshots))),
+      after.subscriptions(subscriptionStore(dialect, subscriptionStatements(orm, snapshots))),
     events: () => eventStore(db, orm, publishing, known, staged, size()),
     // It writes before and after a publication, which would move each event alone.
     idempotency: () => idempotencyStore(sqliteDialect(orm, publishing)),
-    deliveries: () => after.deliveries(deliveryStore(db, orm, commit, { shared, snapshots })),
-    replays: () => sqliteReplays(db, orm, shared),
-    statistics: () => statisticStore(shared, sizes),
+    deliveries: () => after.deliveries(deliveryStore(db, orm, commit, { dialect, snapshots })),
+    replays: () => sqliteReplays(db, orm, dialect),
+    statistics: () => statisticStore(dialect, sizes),
     retention: () => erasingStaged(db, commit, retentionStore(orm, commit, size())),
     orders: () => noOrders,
   };

@@ -12,7 +12,7 @@ export function subscriptionStatements(orm: BunSQLiteDatabase, snapshots: Snapsh
   const { application_id, subscriptions: n } = subscriptionCounts;
   return {
     list: (application, broadcaster) =>
-      snapshots.during(application, (moment) => readSubscriptionList(moment, application, broadcaster)),
+      snapshots.during(application, (snapshot) => readSubscriptionList(snapshot, application, broadcaster)),
     counted: (_, id) => orm.select({ n }).from(subscriptionCounts).where(eq(application_id, id)),
     // Without INDEXED BY, SQLite reads all of the application's entries in `subscriptions_list`.
     isOf: (applicationId, broadcasters) =>
@@ -39,10 +39,10 @@ const record = `concat('{"id":"', id, '","app_id":"', app_id, '","broadcaster_us
   ',"method":"webhook","created_at":"', created_at, '","updated_at":"', updated_at, '"}')`;
 
 /** Sorts after every id. */
-const behindAll = "~";
-const behind = "FROM subscriptions INDEXED BY subscriptions_list WHERE app_id = ? AND id > ?";
-const endOfSlice = `SELECT id ${behind} ORDER BY id LIMIT 1 OFFSET ${sliceSize - 1}`;
-const sliceOfAll = `SELECT CAST(group_concat(${record}, ',') AS BLOB) AS json ${behind} AND id <= ?`;
+const afterAll = "~";
+const fromAfter = "FROM subscriptions INDEXED BY subscriptions_list WHERE app_id = ? AND id > ?";
+const endOfSlice = `SELECT id ${fromAfter} ORDER BY id LIMIT 1 OFFSET ${sliceSize - 1}`;
+const sliceOfAll = `SELECT CAST(group_concat(${record}, ',') AS BLOB) AS json ${fromAfter} AND id <= ?`;
 /** Not sliced, because a broadcaster has at most one subscription per event type and version. */
 const allOfBroadcaster = `SELECT CAST(group_concat(${record}, ',' ORDER BY id) AS BLOB) AS json
   FROM subscriptions INDEXED BY subscriptions_key WHERE app_id = ? AND ifnull(broadcaster_user_id, 0) = ?`;
@@ -53,27 +53,27 @@ const keptCount = "SELECT subscriptions FROM subscription_counts WHERE applicati
  * Reads a list on the connection of a snapshot. SQLite builds the JSON, from an index that covers all columns of it.
  */
 async function readSubscriptionList(
-  moment: Database,
+  snapshot: Database,
   applicationId: string,
   broadcasterId: number | null,
 ): Promise<SubscriptionList> {
-  const ofBroadcaster = moment.query<Slice, [string, number]>(allOfBroadcaster);
+  const ofBroadcaster = snapshot.query<Slice, [string, number]>(allOfBroadcaster);
   const slices =
     broadcasterId === null
-      ? await slicesOf(moment, applicationId)
+      ? await slicesOf(snapshot, applicationId)
       : [ofBroadcaster.get(applicationId, broadcasterId)?.json];
-  const used = moment.query<Count, [string]>(keptCount).get(applicationId)?.subscriptions ?? 0;
+  const used = snapshot.query<Count, [string]>(keptCount).get(applicationId)?.subscriptions ?? 0;
   return { slices: slices.filter((slice) => slice != null), used };
 }
 
 /** Reads a list in slices. Yields to the event loop after each. */
-async function slicesOf(moment: Database, applicationId: string) {
-  const ends = moment.query<{ id: string }, [string, string]>(endOfSlice);
-  const slice = moment.query<Slice, [string, string, string]>(sliceOfAll);
+async function slicesOf(snapshot: Database, applicationId: string) {
+  const ends = snapshot.query<{ id: string }, [string, string]>(endOfSlice);
+  const slice = snapshot.query<Slice, [string, string, string]>(sliceOfAll);
   const slices: (Slice["json"] | undefined)[] = [];
   for (let after = ""; ; await nextTurn()) {
     const end = ends.get(applicationId, after)?.id;
-    slices.push(slice.get(applicationId, after, end ?? behindAll)?.json);
+    slices.push(slice.get(applicationId, after, end ?? afterAll)?.json);
     if (end === undefined) return slices;
     after = end;
   }

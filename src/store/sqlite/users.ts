@@ -12,7 +12,7 @@ import { atOnce } from "./dialect.ts";
 import { placeholders, users } from "./schema.ts";
 import { type IndexChange, userSearch } from "./search.ts";
 
-export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit, shared: Dialect): UserStore {
+export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit, dialect: Dialect): UserStore {
   const search = once(() => userSearch(db));
   const byName = db.prepare<KeptUser, [string]>("SELECT * FROM users WHERE username = ? COLLATE NOCASE");
   const byId = db.prepare<KeptUser, [number]>("SELECT * FROM users WHERE id = ?");
@@ -59,7 +59,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit, 
   };
 
   return {
-    ...userRecords(shared, {
+    ...userRecords(dialect, {
       putting,
       isNamed: (username) => sql`${users.username} = ${username} COLLATE NOCASE`,
       unindex: (_, id) => atOnce(() => unindex(id)),

@@ -8,6 +8,7 @@ import { categoryRoutes } from "./public/categories.ts";
 import { deliveryRoutes } from "./public/deliveries.ts";
 import { noticeRoutes } from "./public/endpoint.ts";
 import { eventRoutes } from "./public/events.ts";
+import { filterRoutes } from "./public/filters.ts";
 import {
   type OpenAccess,
   type PublicDeps,
@@ -85,6 +86,7 @@ export const tokenRoutes: readonly RouteRow<TokenListener, PublicDeps, TokenAcce
     namedSubscriptionRoutes,
   ],
   ["/public/v1/application", { GET: "application reads", PATCH: "application changes" }, applicationRoutes],
+  ["/public/v1/application/filters/test", { POST: "application reads subscriptions" }, filterRoutes],
   ["/public/v1/application/webhook-secret", { POST: "application changes" }, applicationRoutes],
   ["/public/v1/application/endpoint/enable", { POST: "application changes" }, applicationRoutes],
   ["/public/v1/application/notices", { GET: "application reads" }, noticeRoutes],

@@ -28,7 +28,7 @@ export type FilterChanges = Readonly<Record<string, ConditionJson | null>> | nul
 export const filterLimits = { count: 20, bytes: conditionLimits.bytes } as const;
 
 /** Returns the types that a key is about: all versions of a name, or the one that it names. */
-function typesOfKey(key: string, catalogue: Catalogue): EventType[] {
+export function typesOfKey(key: string, catalogue: Catalogue): EventType[] {
   const [name, version] = key.split("@", 2);
   return catalogue.types.filter(
     (type) => type.name === name && (version === undefined || key === keyOf(type.name, type.version)),
@@ -49,15 +49,23 @@ export function filterProblems(changes: FilterChanges, catalogue: Catalogue): Fi
   });
 }
 
-/** Reads the filter of a key. Its fields must be those of the type, in one of the versions that the key is about. */
-function readFilter(key: string, given: unknown, catalogue: Catalogue): ReturnType<typeof readCondition> {
+/** The problem of a key without types. */
+export const unknownType =
+  "is not a known event type; GET /public/v1/events/types lists them: their names, or a name with its version, such as chat.message.sent@1";
+
+/**
+ * Reads the filter of a key. Its fields must be those of the type, in one of the versions that the key is about.
+ *
+ * @param field its name in problems
+ */
+export function readFilter(
+  key: string,
+  given: unknown,
+  catalogue: Catalogue,
+  field = fieldOfFilter(key),
+): ReturnType<typeof readCondition> {
   const types = typesOfKey(key, catalogue);
-  const field = fieldOfFilter(key);
-  if (types.length === 0) {
-    const message =
-      "is not a known event type; GET /public/v1/events/types lists them: their names, or a name with its version, such as chat.message.sent@1";
-    return { problems: [{ in: "body", field, message }] };
-  }
+  if (types.length === 0) return { problems: [{ in: "body", field, message: unknownType }] };
   const shape = Shape.of(types.map(({ payload }) => payload));
   return readCondition(given, field, { shape, type: key });
 }

@@ -1,6 +1,16 @@
 import { describe, expect, test } from "bun:test";
+import { metric } from "../support/metrics.ts";
+import { event, example, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, type TestApplication, testServer } from "../support/server.ts";
+import { testReceiver } from "../support/receiver.ts";
+import {
+  Clock,
+  json,
+  startServer,
+  type TestApplication,
+  testDirectory,
+  testServer,
+} from "../support/server.ts";
 
 /* Filters of an application: set, changed and shown. */
 
@@ -134,5 +144,130 @@ describe("filters", () => {
       400,
       'filters["raffle.won"].winner is not a field of raffle.won here; there is tickets',
     ]);
+  });
+});
+
+test("events that a filter keeps away are not sent, and counted as filtered in statistics and metrics", async () => {
+  const data = testDirectory();
+  const clock = new Clock();
+  const receiver = testReceiver();
+  const first = await startServer({ data, clock, users });
+  const filters = { "channel.followed": { follower: { username: "ninja_fox" } } };
+  const app = await first.application({ webhook_url: receiver.url, filters });
+  const all = await first.application({ webhook_url: receiver.url });
+  for (const one of [app, all]) await subscribe(first, one, ["channel.followed"]);
+  const followed = example("channel.followed") as { follower: object };
+  const by = (username: string) => ({ ...followed, follower: { ...followed.follower, username } });
+  for (const username of ["ninja_fox", "other", "another"])
+    expect((await publish(first, event("channel.followed", { data: by(username) }))).status).toBe(202);
+  await settled(first);
+  const sequences = receiver.received.map(({ headers }) => headers["onair-sequence"]);
+  expect(sequences.toSorted()).toEqual(["1", "1", "2", "3"]);
+  const series = (type: string) => metric(first, `onair_deliveries_filtered_total{type="${type}"}`);
+  expect([await series("channel.followed"), await series("chat.message.sent")]).toEqual([2, 0]);
+  // What is counted is stored at the end.
+  await first.app.stop();
+  const second = await testServer({ data, clock });
+  const totals = async ({ token }: TestApplication) => {
+    const answer = await second.get(`${path}/statistics`, token);
+    return (await json<{ data: { totals: object } }>(answer)).data.totals;
+  };
+  expect(await totals(app)).toMatchObject({ delivered: 1, filtered: 2, failed: 0 });
+  expect(await totals(all)).toMatchObject({ delivered: 3, filtered: 0 });
+});
+
+describe("Test Filter", () => {
+  interface Tested {
+    readonly filter: object;
+    readonly tested: number;
+    readonly passed: number;
+    readonly results: readonly {
+      readonly passes: boolean;
+      readonly delivery_id: string | null;
+      readonly created_at: string | null;
+      readonly data: { readonly content?: string };
+    }[];
+  }
+  const ask = (app: TestApplication, body: object) => server.post(`${path}/filters/test`, body, app.token);
+  const tested = async (app: TestApplication, body: object) => {
+    const answer = await ask(app, body);
+    expect(answer.status).toBe(200);
+    return (await json<{ data: Tested }>(answer)).data;
+  };
+  const chat = (content: string) =>
+    publish(
+      server,
+      event("chat.message.sent", { data: { ...(example("chat.message.sent") as object), content } }),
+    );
+
+  test("says which of the last deliveries of the type a filter would let through, and changes nothing", async () => {
+    const app = await server.application({ delivery: "stream" });
+    await subscribe(server, app, ["chat.message.sent", "channel.followed"]);
+    for (const content of ["!one", "two", "!three"]) await chat(content);
+    await publish(server, event("channel.followed"));
+    const { results, ...counts } = await tested(app, { type: "chat.message.sent", filter: bang });
+    expect(counts).toEqual({ type: "chat.message.sent", filter: bang, tested: 3, passed: 2 } as never);
+    expect(results.map(({ passes, data }) => [passes, data.content])).toEqual([
+      [true, "!three"],
+      [false, "two"],
+      [true, "!one"],
+    ]);
+    expect(results.every(({ delivery_id, created_at }) => delivery_id && created_at)).toBe(true);
+    const two = await tested(app, { type: "chat.message.sent@1", filter: bang, limit: 2 });
+    expect(two.results.map(({ data }) => data.content)).toEqual(["!three", "two"]);
+    expect(await shown(app)).toEqual({});
+  });
+
+  test("tests given samples, and the application's own filter by default", async () => {
+    const app = await server.application({ filters: { "chat.message.sent": bang } });
+    const samples = [{ content: "!a" }, { content: "b" }];
+    const type = "chat.message.sent";
+    expect(await tested(app, { type, samples })).toEqual({
+      type,
+      filter: bang,
+      tested: 2,
+      passed: 1,
+      results: [
+        { passes: true, delivery_id: null, created_at: null, data: { content: "!a" } },
+        { passes: false, delivery_id: null, created_at: null, data: { content: "b" } },
+      ],
+    } as never);
+    expect((await tested(app, { type, samples, filter: { content: "b" } })).passed).toBe(1);
+    expect(await tested(app, { type })).toMatchObject({ tested: 0, passed: 0, results: [] });
+  });
+
+  test("refuses a wrong filter with its place, an unknown type, and one without a filter", async () => {
+    const app = await server.application({});
+    const wrong = {
+      type: "chat.message.sent",
+      filter: { content: { $startWith: "!" }, sender: { name: "x" } },
+    };
+    expect(await refused(ask(app, wrong))).toEqual([
+      400,
+      expect.stringContaining("filter.content.$startWith is not an operator"),
+      expect.stringContaining("filter.sender.name is not a field of chat.message.sent"),
+    ]);
+    expect(await refused(ask(app, { type: "chat.message" }))).toEqual([
+      400,
+      expect.stringContaining("type is not a known event type"),
+    ]);
+    expect(await refused(ask(app, { type: "chat.message.sent" }))).toEqual([
+      400,
+      "filter is required, because the application has no filter for this type",
+    ]);
+    const many = Array.from({ length: 21 }, () => ({}));
+    expect((await refused(ask(app, { type: "chat.message.sent", filter: bang, samples: many })))[0]).toBe(
+      400,
+    );
+  });
+
+  test("shows only the application's own deliveries, to its own token", async () => {
+    const [app, other] = [await server.application({ delivery: "stream" }), await server.application({})];
+    await subscribe(server, app, ["chat.message.sent"]);
+    await chat("!secret");
+    expect(await tested(other, { type: "chat.message.sent", filter: bang })).toMatchObject({ tested: 0 });
+    const narrow = await server.application({ scopes: ["users:read"] });
+    expect((await ask(narrow, { type: "chat.message.sent", filter: bang })).status).toBe(403);
+    expect((await server.post(`${path}/filters/test`, { type: "chat.message.sent" })).status).toBe(401);
   });
 });

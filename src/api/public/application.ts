@@ -54,10 +54,9 @@ export const ShownWebhookHeaders = Type.Record(Type.String(), Type.String(), {
   description: "Headers of its own that every webhook to it carries, by name. Their values are masked.",
 });
 
-const FilterCondition = Type.Object(
-  {},
-  { additionalProperties: true, description: "A condition on `data` of the event." },
-);
+export const FilterCondition = Type.Record(Type.String(), Type.Unknown(), {
+  description: "A condition on `data` of the event.",
+});
 
 /** Filters as they are shown. */
 export const ShownFilters = Type.Record(Type.String(), FilterCondition, {

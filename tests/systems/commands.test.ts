@@ -76,6 +76,7 @@ const pages: readonly [page: string, least: number, before: string][] = [
   ...guides.map((page): [string, number, string] => [page, 4, ""]),
   ["command-line", 2, dev],
   ["event-types", 2, dev + asOperator],
+  ["filters", 3, dev],
   ["operating", 4, "mkdir -p /etc/onair /mnt/other"],
   ["settings", 1, production],
   ["operator-keys", 2, production],

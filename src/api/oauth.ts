@@ -6,9 +6,9 @@ import type { OpenAccess, PublicDeps, PublicListener } from "./public/listener.t
 
 /** The routes of OAuth on the public listener: path, who may call each method, and what registers it. */
 export const oauthRoutes: readonly RouteRow<PublicListener, PublicDeps, OpenAccess>[] = [
-  ["/oauth/token", { POST: "any client" }, tokenRoute],
-  ["/oauth/revoke", { POST: "any client" }, revokeRoute],
-  ["/oauth/introspect", { POST: "confidential client" }, introspectRoute],
+  ["/oauth/token", { POST: "OAuth client" }, tokenRoute],
+  ["/oauth/revoke", { POST: "OAuth client" }, revokeRoute],
+  ["/oauth/introspect", { POST: "confidential OAuth client" }, introspectRoute],
   ["/oauth/authorize", { GET: "anyone" }, authorizeRoute],
   ["/.well-known/oauth-authorization-server", { GET: "anyone" }, metadataRoute],
 ];

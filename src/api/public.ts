@@ -43,7 +43,7 @@ export const openRoutes: readonly RouteRow<PublicListener, PublicDeps, OpenAcces
   // With a portal.
   ["/portal/*", { GET: "anyone" }, portalRoutes],
   ["/portal/files/:file", { GET: "unlimited" }, portalRoutes],
-  ["/portal/session", { POST: "confidential client" }, portalRoutes],
+  ["/portal/session", { POST: "confidential OAuth client" }, portalRoutes],
   // With a portal to which owners sign in.
   ["/portal/login", { POST: "anyone" }, ownerLoginRoutes],
   ["/portal/login/answer", { POST: "anyone" }, ownerLoginRoutes],

@@ -20,7 +20,7 @@ export interface PeersOptions {
 /** The data in the memory of the main thread that notifications of other replicas concern. */
 interface Followed {
   readonly callers: { note(): void; useUntil(time: number): void };
-  readonly limiter: { takenElsewhere(share: Share): void };
+  readonly limiter: { takenByReplica(share: Share): void };
   readonly ranking: Pick<Ranking, "touch">;
   readonly streams: { wake(applicationIds: readonly string[]): void; wakeAll(): void };
   readonly outcomes: {
@@ -90,7 +90,7 @@ export class Peers {
           streams.wake(notification.applications);
           break;
         case "taken":
-          for (const share of notification.shares) limiter.takenElsewhere(share);
+          for (const share of notification.shares) limiter.takenByReplica(share);
           break;
         case "missed":
           callers.note();

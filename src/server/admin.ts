@@ -116,7 +116,7 @@ export async function openAdminOnData(options: AppOnDataOptions): Promise<AdminO
         rateLimit: () => null,
         storage: () => null,
         kindSizes: async () => null,
-        watched: null,
+        metrics: null,
       },
       findings: async () => [],
       allowPrivateWebhooks,

@@ -528,7 +528,7 @@ function factsOf(core: Core, { store, limiter }: Memory, { streams }: RunningPub
       const { measuredSizes } = await import("../operations/checks/database-thread.ts");
       return measuredSizes(databaseCheckProgram, location.directory);
     }, now),
-    watched: {
+    metrics: {
       database: "directory" in location ? "sqlite" : "postgresql",
       logBytes: () => ("directory" in location ? logBytesOf(location.directory) : null),
       openStreams: () => streams.count,

@@ -65,7 +65,7 @@ describe("the admin document", () => {
         rateLimit: () => null,
         storage: () => null,
         kindSizes: async () => null,
-        watched: null,
+        metrics: null,
       },
       trail: new AuditTrail({ store, log: createLog("off"), now: Date.now }),
       allowPrivateWebhooks: false,

@@ -260,7 +260,7 @@ function replicas() {
     new RateShares((shares) => {
       for (const share of shares) {
         told.push(share);
-        other.takenElsewhere(share);
+        other.takenByReplica(share);
       }
     }),
   );
@@ -274,7 +274,7 @@ test("returned tokens are notified as well, and never more than were taken", asy
   await until(() => leftAtOther() === 19);
   here.giveBack("key", 20);
   await until(() => leftAtOther() === 20);
-  other.takenElsewhere(["key", 20, -3]);
+  other.takenByReplica(["key", 20, -3]);
   expect(leftAtOther()).toBe(20);
   expect(told).toEqual([
     ["key", 20, 1],

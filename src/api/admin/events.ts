@@ -46,7 +46,7 @@ type IdOf = (index: number) => string;
  * ended before its response was stored: the store recognises events that it has. A request that is refused as a whole,
  * or a batch of which no line is accepted, is not stored, so that the caller can correct it.
  */
-export async function once(
+async function onceForKey(
   { idempotency }: Pick<Store, "idempotency">,
   { key, request, now }: { readonly key: string; readonly request: Uint8Array; readonly now: number },
   work: (idOf: IdOf) => Promise<WorkAnswer>,
@@ -129,7 +129,7 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
     await requestContext.longBody?.requireAllowed();
     if (key === undefined) return publishOne(publisher, body);
     // The fingerprint needs the whole body.
-    return once(store, { key, request: body, now: now() }, (idOf) =>
+    return onceForKey(store, { key, request: body, now: now() }, (idOf) =>
       isOne
         ? publishOne(publisher, body, idOf)
         : publishMany(publisher, new Blob([body]).stream(), atomic, idOf),

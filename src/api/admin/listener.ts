@@ -85,10 +85,10 @@ function operatorGate({
   allowed: readonly Role[],
 ) => Promise<void> {
   /**
-   * Looks up a key that is not in memory. Another replica may just have created it, so this reads the store, within the
-   * limit of wrong keys of the address.
+   * Finds a key that is not in memory. Another replica may just have created it, so the store is read, within the limit
+   * of wrong keys of the address.
    */
-  const lookUp = async (requestContext: RequestContext, hash: Uint8Array): Promise<OperatorKey> => {
+  const findKey = async (requestContext: RequestContext, hash: Uint8Array): Promise<OperatorKey> => {
     const bucket = `wrong operator keys from ${clientNetworkOf(requestContext)}`;
     const budget = limiter.take(bucket, wrongKeyLimit);
     requireWithinLimit(budget, "wrong operator keys from this address");
@@ -111,7 +111,7 @@ function operatorGate({
     const key =
       hash === null
         ? await sessions?.keyOf(requestContext.request)
-        : (operatorKeys.find(hash) ?? (await lookUp(requestContext, hash)));
+        : (operatorKeys.find(hash) ?? (await findKey(requestContext, hash)));
     if (!key) {
       throw new DomainError("missing_token", "This needs the operator key: Authorization: Bearer <key>");
     }
@@ -141,8 +141,8 @@ export function whileAllowed(
 /** The size limit of JSON bodies in the admin API. */
 export const adminBodyBytes = 256 * 1024;
 
-/** Facts that only `/metrics` uses. */
-interface WatchedFacts {
+/** Facts of a running server that only `/metrics` shows. */
+interface MetricFacts {
   readonly database: "sqlite" | "postgresql";
   /** The size of the write-ahead log in the data directory; null where the database is on another server. */
   logBytes(): number | null;
@@ -168,7 +168,7 @@ interface ServerFacts {
   /** Bytes used by each kind of data, measured within the last hour; null if unknown. */
   kindSizes(): Promise<MeasuredKinds | null>;
   /** null in a command, which has no listeners. */
-  readonly watched: WatchedFacts | null;
+  readonly metrics: MetricFacts | null;
 }
 
 /** The dependencies of the admin routes. */

@@ -39,10 +39,10 @@ function trafficMetrics(
     ...gauge(
       "onair_event_streams_open",
       "Event streams that are open.",
-      facts.watched?.openStreams() ?? null,
+      facts.metrics?.openStreams() ?? null,
     ),
     counters("onair_events_published", "Events acknowledged to the platform.", "type", published),
-    ...spanMetrics(facts.watched?.spans() ?? noSpans, engineSpans),
+    ...spanMetrics(facts.metrics?.spans() ?? noSpans, engineSpans),
     ...applicationMetrics(traffic.public.applications.shown()),
     counters("onair_log_errors", "Errors in the log, repeated ones included.", "event", log.errors),
     counter("onair_log_lines_left_out", "Log lines that were dropped.", log.linesLeftOut),
@@ -142,7 +142,7 @@ function deliveryMetrics(
       name: "onair_event_loop_delay_seconds",
       help: "Event loop delay of a thread, sampled twice a second.",
       histograms: [
-        ...(facts.watched ? [{ labels: { thread: "main" }, histogram: facts.watched.eventLoopDelay }] : []),
+        ...(facts.metrics ? [{ labels: { thread: "main" }, histogram: facts.metrics.eventLoopDelay }] : []),
         { labels: { thread: "engine" }, histogram: eventLoopDelay },
       ],
     },
@@ -188,8 +188,8 @@ function connectionMetrics(threads: Readonly<Record<string, ConnectionUse | null
 /** Metrics of the process, under Prometheus's standard names if they exist. */
 function processMetrics({ facts }: AdminDeps, isReady: boolean): AnyMetric[] {
   const { user, system } = process.cpuUsage();
-  const database = facts.watched?.database ?? "";
-  const expiries = facts.watched?.certificates() ?? [];
+  const database = facts.metrics?.database ?? "";
+  const expiries = facts.metrics?.certificates() ?? [];
   return [
     {
       type: "gauge",
@@ -253,7 +253,7 @@ async function storageMetrics({ store, facts, now }: AdminDeps): Promise<AnyMetr
     ...gauge(
       "onair_database_wal_bytes",
       "Size of the write-ahead log in the data directory.",
-      attempt(() => facts.watched?.logBytes() ?? null),
+      attempt(() => facts.metrics?.logBytes() ?? null),
     ),
     ...gauge("onair_disk_free_bytes", "Free space on the disk of the data directory.", disk?.free_bytes),
     ...gauge("onair_disk_size_bytes", "Size of the disk of the data directory.", disk?.total_bytes),

@@ -110,13 +110,14 @@ interface Record {
 
 /** A kind of record of the platform's data: users, categories or channels. */
 interface RecordKind<Input extends Record, Row extends Record> {
-  /** The name in sentences and responses, and the plural in the path. */
+  /** The name in sentences and responses. */
   readonly noun: "user" | "category" | "channel";
+  /** The plural in the path. */
   readonly plural: "users" | "categories" | "channels";
   readonly tag: string;
   readonly input: TObject;
   /** Fields of a stored record that differ from the input. */
-  readonly kept?: TProperties;
+  readonly stored?: TProperties;
   readonly example: Row;
   readonly missing: "user_not_found" | "category_not_found" | "not_found";
   /** A sentence about the further effects of a deletion. */
@@ -140,7 +141,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
   app: AdminListener,
   kind: RecordKind<Input, Row>,
 ): void {
-  const { noun, plural, tag, input, kept, example, missing, deletion, rows, intake, remove } = kind;
+  const { noun, plural, tag, input, stored, example, missing, deletion, rows, intake, remove } = kind;
   const [Noun, Plural] = [capitalized(noun), capitalized(plural)] as const;
   const { id: _, ...exampleFields } = example;
   const params = Type.Object({ id: IdParameter(noun, example.id) });
@@ -153,10 +154,10 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       examples: [exampleFields],
     },
   );
-  const KeptRecord = named(Noun, `A stored ${noun}.`, { ...Type.Required(input).properties, ...kept });
+  const StoredRecord = named(Noun, `A stored ${noun}.`, { ...Type.Required(input).properties, ...stored });
   const OneRecord = answer(
     // The compiler does not know the name of the field.
-    { [noun]: KeptRecord, message: Message } as { message: typeof Message },
+    { [noun]: StoredRecord, message: Message } as { message: typeof Message },
     {
       name: `${Noun}Answer`,
       description: `The stored ${noun}.`,
@@ -267,7 +268,7 @@ export function userRoutes(app: AdminListener, { store, data }: AdminDeps): void
     plural: "users",
     tag: "Users",
     input: UserInput,
-    kept: {
+    stored: {
       bio: Type.String({
         description: 'Text that the user wrote about themselves; `""` when there is none.',
       }),
@@ -289,7 +290,7 @@ export function categoryRoutes(app: AdminListener, { store, data }: AdminDeps): 
     plural: "categories",
     tag: "Categories",
     input: CategoryInput,
-    kept: {
+    stored: {
       description: Type.String({ description: 'Description of the category; `""` when there is none.' }),
       tags: Type.Array(TagSchema, { description: "Tags of the category; may be empty." }),
     },

@@ -46,7 +46,7 @@ interface CacheEntry {
   readonly caller: Caller;
   /** When the entry expires, in milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** `changes.count` before the look-up; the entry is valid while the count is the same. */
+  /** `changes.count` before the caller was read; the entry is valid until the count changes. */
   readonly validAt: number;
 }
 
@@ -90,15 +90,16 @@ export function authenticator(
     const caller = withinApplication(found, found.grant.isJwt ? null : hash);
     const { expiresAt } = found.grant;
     const cachedUntil = own ? expiresAt : Math.min(expiresAt, now() + jwtCacheMs);
-    // If a change was noted during the look-up, the entry is already outdated, and the next request looks it up again.
+    // If a change was noted while the caller was read, the entry is already outdated, and the next request reads it
+    // again.
     cache.set(key, { caller, expiresAt: cachedUntil, validAt });
     return caller;
   };
 
   return {
-    /** Returns the cached caller of a token; null if `authenticate` must look it up. */
+    /** Returns the cached caller of a token; null if `authenticate` must read it from the store. */
     known: (token: string): Caller | null => known(keyOf(token)),
-    /** Whether the token was valid at its last look-up, regardless of later changes. */
+    /** Whether the token was valid when it was last authenticated, regardless of later changes. */
     wasValid: (token: string): boolean => cache.has(keyOf(token)),
     /** Returns the caller of a token. Throws `invalid_token`. */
     async authenticate(token: string): Promise<Caller> {
@@ -188,7 +189,7 @@ export type ApplicationPurpose = "reads" | "reads subscriptions" | "changes";
 
 /**
  * Requires a token of the application itself. Changes require every scope of the application, so that a token with
- * fewer scopes cannot extend its own access. Reading subscriptions requires `events:subscribe`, as elsewhere.
+ * fewer scopes cannot extend its own access. Reading subscriptions also requires `events:subscribe`.
  */
 export function needsApplication(purpose: ApplicationPurpose): Requirement {
   return (caller) => {
@@ -329,7 +330,7 @@ export function rateLimiter(now: () => number, shares: UsageReport | null = null
       return { limit, remaining: Math.floor(limit - taken) };
     },
     /** Counts requests that another replica reported; a negative count gives back. */
-    takenElsewhere([key, limit, count]: Share): void {
+    takenByReplica([key, limit, count]: Share): void {
       const bucket = bucketOf(key, limit);
       bucket.taken = Math.min(limit * fullest, Math.max(0, bucket.taken + count));
       bucket.limit = limit;
@@ -381,7 +382,7 @@ export function admit(
     return caller;
   };
   const known = access.authenticator.known(token);
-  return known ? admitted(known) : lookUp(access, requestContext, token).then(admitted);
+  return known ? admitted(known) : findCaller(access, requestContext, token).then(admitted);
 }
 
 /**
@@ -392,7 +393,7 @@ export async function admitWithOrWithout(access: Access, requestContext: Request
   const authorization = requestContext.request.headers.get("authorization") ?? undefined;
   const token = tokenOf(undefined, authorization);
   if (token === null) return admitAnyone(access, requestContext);
-  const found = access.authenticator.known(token) ?? lookUp(access, requestContext, token);
+  const found = access.authenticator.known(token) ?? findCaller(access, requestContext, token);
   const caller = await Promise.resolve(found).catch((error) => {
     if (requestContext.rateLimit?.allowed === false) throw error;
     return null;
@@ -429,7 +430,7 @@ function admitCaller(access: Access, requestContext: RequestContext, caller: Cal
   requireWithinLimit(requestContext.rateLimit);
 }
 
-/** The caller of a request that was admitted, as it is now; a token that is refused counts for the address. */
+/** Returns the current caller of a token that was valid before. A refused token counts against the address. */
 async function admitAgain(access: Access, requestContext: RequestContext, token: string): Promise<Caller> {
   try {
     return await access.authenticator.authenticate(token);
@@ -456,7 +457,7 @@ export async function admitChanged(
   return caller;
 }
 
-async function lookUp(access: Access, requestContext: RequestContext, token: string): Promise<Caller> {
+async function findCaller(access: Access, requestContext: RequestContext, token: string): Promise<Caller> {
   const { authenticator, limiter, defaultRateLimit } = access;
   const wasValid = authenticator.wasValid(token);
   if (wasValid) return admitAgain(access, requestContext, token);

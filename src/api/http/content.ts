@@ -1,24 +1,25 @@
 import { type ExtraHeaders, type RequestContext, reply } from "./context.ts";
 
 /** The body of a response that is sent many times, with its `ETag`. */
-export interface SharedContent {
+export interface CacheableContent {
   readonly body: Uint8Array<ArrayBuffer> | Blob;
   readonly etag: string;
 }
 
 /** Content with a compressed form, which is made when first needed. */
-interface CompressibleContent extends SharedContent {
-  gzipped(): Promise<SharedContent>;
+interface CompressibleContent extends CacheableContent {
+  gzipped(): Promise<CacheableContent>;
 }
 
-const sharedBytes = 32 * 1024;
+/** From this size on, content is a `Blob`. */
+const blobBytes = 32 * 1024;
 
 export function contentOf(given: Uint8Array<ArrayBuffer> | string): CompressibleContent {
   const bytes = typeof given === "string" ? new TextEncoder().encode(given) : given;
-  let gzipped: Promise<SharedContent> | null = null;
+  let gzipped: Promise<CacheableContent> | null = null;
   return {
     // Bun copies bytes for each response and keeps the copy until it is sent; a large Blob is not copied.
-    body: bytes.byteLength < sharedBytes ? bytes : new Blob([bytes]),
+    body: bytes.byteLength < blobBytes ? bytes : new Blob([bytes]),
     etag: `"${Bun.hash(bytes).toString(36)}"`,
     gzipped() {
       gzipped ??= compress(bytes).then(contentOf);
@@ -27,7 +28,7 @@ export function contentOf(given: Uint8Array<ArrayBuffer> | string): Compressible
   };
 }
 
-/** Returns the content of a response with a value as JSON. */
+/** Returns a value as JSON, as the content of responses. */
 export function jsonContentOf(value: unknown): CompressibleContent {
   return contentOf(JSON.stringify(value));
 }
@@ -45,7 +46,7 @@ function compress(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
 /** Returns a response with content, or 304 if the client already has it. */
 export function replyContent(
   requestContext: RequestContext,
-  { body, etag }: SharedContent,
+  { body, etag }: CacheableContent,
   headers: ExtraHeaders,
 ): Response {
   const all = { ...headers, etag };
@@ -54,7 +55,7 @@ export function replyContent(
     : reply(requestContext, 200, body, all);
 }
 
-/** Like `replyContent`, but compressed if the client accepts that. */
+/** Returns a response with content, compressed if the client accepts that, or 304 if the client already has it. */
 export async function replyCompressed(
   requestContext: RequestContext,
   content: CompressibleContent,
@@ -68,11 +69,11 @@ export async function replyCompressed(
 
 /** Returns a response with JSON that shared caches may keep for `seconds`. */
 export function replyPublicJson(requestContext: RequestContext, value: unknown, seconds: number): Response {
-  return replyContent(requestContext, jsonContentOf(value), keptFor(seconds));
+  return replyContent(requestContext, jsonContentOf(value), cacheableFor(seconds));
 }
 
 /** Returns the header of a response that shared caches may keep for `seconds`. */
-export const keptFor = (seconds: number) => ({ "cache-control": `public, max-age=${seconds}` });
+export const cacheableFor = (seconds: number) => ({ "cache-control": `public, max-age=${seconds}` });
 
 /** Returns a response with a large JSON value, compressed if the client accepts that. */
 export async function replyLargeJson(requestContext: RequestContext, value: unknown): Promise<Response> {
@@ -104,7 +105,7 @@ function isNotModified({ request }: RequestContext, etag: string): boolean {
  * Returns a function that caches the last result of `make`. It calls `make` again if the key differs or the call
  * failed.
  */
-export function kept<T, Given extends readonly unknown[]>(
+export function cachedLast<T, Given extends readonly unknown[]>(
   make: (...given: Given) => Promise<T>,
   keyOf: (...given: Given) => unknown = () => null,
 ): (...given: Given) => Promise<T> {

@@ -51,10 +51,10 @@ export interface RequestContext {
   operatorKey: OperatorKey | null;
   /** Checks during the transfer of a long body; null on routes with short bodies. */
   longBody: LongBody | null;
-  /** The application that authenticated itself at an OAuth endpoint. */
-  client: Application | null;
-  /** The hash of the client secret; null without one. */
-  clientSecretHash: Uint8Array | null;
+  /** The application that authenticated itself at an OAuth endpoint; null on other routes. */
+  oauthClient: Application | null;
+  /** The hash of the secret with which the OAuth client authenticated itself; null without a secret. */
+  oauthClientSecretHash: Uint8Array | null;
   /** The `operationId` of its route; null before it is routed. */
   operation: string | null;
   /** Whether the access check of a route or of the listener has run. */
@@ -137,8 +137,8 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
     isFromPortal: false,
     operatorKey: null,
     longBody: null,
-    client: null,
-    clientSecretHash: null,
+    oauthClient: null,
+    oauthClientSecretHash: null,
     operation: null,
     isAdmitted: false,
     rateLimit: null,

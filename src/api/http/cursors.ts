@@ -100,7 +100,7 @@ const pages = { defaultResults: 25, maxResults: 100 };
 
 interface Listed<Position extends string | number, Item, Shown> {
   /** Returns up to `limit` items after a position; null for the first ones. */
-  read(behind: Position | null, limit: number): Promise<readonly Item[]>;
+  read(after: Position | null, limit: number): Promise<readonly Item[]>;
   positionOf(item: Item): Position;
   /** Returns an item in the form of the API. */
   shown(item: Item): Shown;
@@ -122,9 +122,9 @@ export function pagedList(what: string, cursors: Cursors) {
     ) {
       const { limit = pages.defaultResults } = asked;
       // Positions of one list have one type.
-      const [behind = null] = (positions.positionIn(asked) ?? []) as [Position?];
+      const [after = null] = (positions.positionIn(asked) ?? []) as [Position?];
       // One more than requested shows whether there is a next page.
-      const found = await read(behind, limit + 1);
+      const found = await read(after, limit + 1);
       const items = found.slice(0, limit);
       const last = items.at(-1);
       const has_more = found.length > limit;

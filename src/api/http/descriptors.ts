@@ -10,12 +10,12 @@ import type { Log } from "../../runtime/log.ts";
  */
 
 /**
- * The share of descriptors above which public connections make room. The rest is for the admin listener, the store,
+ * The share of descriptors above which public connections make room. The others are for the admin listener, the store,
  * webhooks, and connections that are accepted between two looks.
  */
 const fullPart = 3 / 4;
 
-/** A burst of connections can use up the rest until the next look. */
+/** The time between two looks. A burst of connections can use up the free descriptors meanwhile. */
 const everyMs = 50;
 /** A look takes at most this share of the time: it takes longer with each open descriptor. */
 const lookingPart = 1 / 20;
@@ -47,7 +47,7 @@ export function watchDescriptors({
   let timer: Timer;
   const look = () => {
     const startedAt = performance.now();
-    // Without a free descriptor, they cannot be listed either.
+    // Without a free descriptor, the open ones cannot be listed.
     const count = open() ?? limit;
     const former = excess;
     excess = Math.max(0, count - most);
@@ -73,14 +73,17 @@ const headMs = second;
  * handshake alone.
  */
 const idleMs = 3 * second;
-/** The same while a request is handled, or answered by an event stream, which sends more often. */
+/**
+ * A connection on which nothing was sent or received for so long may be cut off although a request is handled. An event
+ * stream sends more often.
+ */
 const busyMs = 20 * second;
 
 const [shutBoth, tcp, tcpInfo, established] = [2, 6, 11, 1];
 /** Places in `struct tcp_info` of Linux, which only grows at its end. */
 const places = { state: 0, lastDataSent: 44, lastDataReceived: 52, dataSegmentsSent: 156 } as const;
 const infoBytes = 160;
-/** `struct sockaddr_in6`; the port has the same place in `sockaddr_in`. */
+/** The size of `struct sockaddr_in6`, in which the port has the place that it has in `sockaddr_in`. */
 const addressBytes = 28;
 
 const system = once(() =>
@@ -135,7 +138,7 @@ function socketsOf(port: number, limit: number): AcceptedSocket[] {
   const info = Buffer.alloc(infoBytes);
   const length = new Uint32Array(1);
   const found: AcceptedSocket[] = [];
-  // Listing them would need a descriptor.
+  // Listing the open descriptors would need one more.
   for (let descriptor = 0; descriptor < limit; descriptor++) {
     length[0] = addressBytes;
     if (getsockname(descriptor, address, length) !== 0 || address.readUInt16BE(2) !== port) continue;

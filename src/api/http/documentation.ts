@@ -1,6 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { Scope } from "../../domain/tokens.ts";
-import { keptFor } from "./content.ts";
+import { cacheableFor } from "./content.ts";
 
 /** A JSON object of an OpenAPI document. */
 export type Json = Record<string, unknown>;
@@ -25,28 +25,28 @@ export function header(
   return component(`headers/${name}`, { description, schema: { type }, example });
 }
 
-/*
- * Additions of a listener's macros to the `detail` of a route. The swagger plugin copies them to the document, where
- * `complete.ts` reads them.
- */
-
 /** The server's URL in the examples of routes. The document replaces it by the real one. */
 export const exampleUrl = "http://127.0.0.1:8080";
 
-/** The documentation of a route in addition to its schemas. */
+/**
+ * The documentation of a route in addition to its schemas. The swagger plugin copies it to the document, where
+ * `openapi/document.ts` reads it.
+ */
 export interface RouteDetail {
   readonly operationId: string;
   /** The default is the words of `operationId`. */
   readonly summary?: string;
   readonly description: string;
   readonly tags: readonly string[];
-  /** A body that the handler reads, because it may be NDJSON, for which Elysia has no schema. */
+  /** The JSON form of a body that the handler reads. */
   readonly json?: { readonly schema: TSchema; readonly example: unknown };
+  /** The NDJSON form of a body that the handler reads: Elysia has no schema for NDJSON. */
   readonly ndjson?: { readonly description: string; readonly example: readonly unknown[] };
   /** A query that the handler reads. */
   readonly queryRead?: TSchema;
 }
 
+/** A route with its documentation, as a macro gets it. */
 export interface DescribedRoute {
   detail?: Readonly<Record<string, unknown>>;
 }
@@ -133,7 +133,7 @@ export const cacheHeaders = (seconds: number): Json => ({
   "Cache-Control": {
     description: "Seconds for which the response may be cached.",
     schema: { type: "string" },
-    example: keptFor(seconds)["cache-control"],
+    example: cacheableFor(seconds)["cache-control"],
   },
 });
 

@@ -141,7 +141,8 @@ export function replyProblem(requestContext: RequestContext, problem: Problem): 
 }
 
 /**
- * Replaces the error of a request whose application or user was deleted during it: its token or client is now invalid.
+ * Replaces the error of a request whose application or user was deleted during the request: the token or OAuth client
+ * is now invalid.
  */
 function withOwnerGone({ path, caller }: RequestContext, thrown: unknown): unknown {
   if (!(thrown instanceof DomainError && thrown.details.isOwnerGone)) return thrown;
@@ -217,19 +218,19 @@ export function speaksOAuth(path: string): boolean {
   return paths.has(path);
 }
 
-/** Codes of section 4.1.2.1, for errors after which a client may retry. */
+/** Codes of RFC 6749, section 4.1.2.1, for errors after which the request may be sent again. */
 const otherCodes: Partial<Record<ErrorCode | "internal_error", string>> = {
   rate_limited: "temporarily_unavailable",
   unavailable: "temporarily_unavailable",
   internal_error: "server_error",
 };
 
-/** Returns the `error` of these endpoints for an error code of the API. */
+/** Returns the `error` of OAuth endpoints for an error code of the API. */
 export function oauthCodeOf(code: ErrorCode | "internal_error"): string {
   return otherCodes[code] ?? "invalid_request";
 }
 
-/** Returns the fields that errors of these endpoints have in addition to the usual ones (RFC 6749, section 5.2). */
+/** Returns the fields that errors of OAuth endpoints have beside the usual ones (RFC 6749, section 5.2). */
 export function oauthFields(error: string, message: string) {
   return { error, error_description: message.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'") };
 }
@@ -241,11 +242,11 @@ export const beyondApplication =
 /** The message where the setting `login-url` is missing. */
 export const noLogin = "This platform has not configured user login";
 
-/** The message for a code or refresh token that cannot be exchanged. */
+/** The message for an authorization code or refresh token that cannot be exchanged. */
 export const notExchanged =
   "The code or refresh token is unknown, expired or revoked, or was issued for another client, redirect_uri or code_verifier";
 
-/** The error of a client that is unknown, has a wrong secret, or was deleted during its request. */
+/** Returns the error of an OAuth client that is unknown, has a wrong secret, or was deleted during the request. */
 export function wrongClient(): OAuthError {
   return new OAuthError("invalid_client", "The client_id or client_secret is wrong");
 }

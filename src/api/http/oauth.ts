@@ -22,27 +22,28 @@ import {
   requireMediaType,
 } from "./input.ts";
 
-/** Wrong secrets per minute from one address; further ones cause `rate_limited`. */
+/** Wrong client secrets per minute from one address. Further ones are `rate_limited`. */
 const wrongSecrets = 60;
 
-interface ClientGateOptions {
+interface OAuthClientOptions {
   readonly store: Pick<Store, "applications">;
   readonly access: Access;
   readonly now: () => number;
 }
 
-/** The clients that may call an endpoint: all of them, or only those with a secret. */
-export type ClientKind = "any" | "confidential";
+/** The OAuth clients that may call an endpoint: any, or only those with a secret. */
+export type OAuthClientKind = "any" | "confidential";
 
-export interface ClientContext extends OpenContext {
+/** The part of Elysia's context that the gate of an OAuth client uses. */
+export interface OAuthFormContext extends OpenContext {
   readonly set: { readonly headers: object };
 }
 
 /**
- * The gate of a route that clients call with a form. It applies the rate limit of the address, reads the form,
- * authenticates the client, and then reads the fields of the route's body schema.
+ * Returns the gate of a route that OAuth clients call with a form. It applies the rate limit of the address, reads the
+ * form, authenticates the OAuth client, and then reads the fields of the route's body schema.
  */
-export function clientGate(options: ClientGateOptions, kind: ClientKind) {
+export function oauthClientGate(options: OAuthClientOptions, kind: OAuthClientKind) {
   let form: TSchema = Type.Object({});
   let operation: string | null = null;
   return {
@@ -51,14 +52,14 @@ export function clientGate(options: ClientGateOptions, kind: ClientKind) {
       if (route.body) form = route.body;
       deferBody(route);
     },
-    async admit(context: ClientContext): Promise<void> {
+    async admit(context: OAuthFormContext): Promise<void> {
       const { requestContext, request, set } = context;
       requestContext.operation = operation;
       Object.assign(set.headers, uncached);
       admitAnyone(options.access, requestContext);
       const parameters = await readForm(request, form);
-      requestContext.client = await authenticateClient(options, requestContext, parameters);
-      if (kind === "confidential" && requestContext.client.client_type === "public") {
+      requestContext.oauthClient = await authenticateClient(options, requestContext, parameters);
+      if (kind === "confidential" && requestContext.oauthClient.client_type === "public") {
         throw new OAuthError("invalid_client", "This endpoint requires a confidential client");
       }
       context.body = readFields(form, parameters);
@@ -72,7 +73,7 @@ export function clientGate(options: ClientGateOptions, kind: ClientKind) {
  * secrets from one address; a correct secret is always accepted.
  */
 async function authenticateClient(
-  { store, access, now }: ClientGateOptions,
+  { store, access, now }: OAuthClientOptions,
   requestContext: RequestContext,
   form: Parameters,
 ): Promise<Application> {
@@ -83,7 +84,7 @@ async function authenticateClient(
   if (secret === undefined) throw unauthenticated();
   const hash = secretHash(secret);
   if (application && (await isSecretOf(store, id, hash, now()))) {
-    requestContext.clientSecretHash = hash;
+    requestContext.oauthClientSecretHash = hash;
     return application;
   }
   const bucket = `wrong secrets from ${clientNetworkOf(requestContext)}`;
@@ -92,23 +93,28 @@ async function authenticateClient(
 }
 
 /**
- * Checks the client again after a token of the application itself was created. If the application's secret was rotated
- * during the request, the revocation of existing tokens missed this one. Then it revokes the token and throws
+ * Checks the OAuth client again after a token of the application itself was created. If the application's secret was
+ * rotated during the request, the revocation of existing tokens missed this one. Then it revokes the token and throws
  * `invalid_client`.
  */
 export async function requireClientStill(
   { store, now }: { readonly store: Pick<Store, "applications" | "tokens">; readonly now: () => number },
-  { client, clientSecretHash: secret }: Pick<RequestContext, "client" | "clientSecretHash">,
+  {
+    oauthClient,
+    oauthClientSecretHash: secret,
+  }: Pick<RequestContext, "oauthClient" | "oauthClientSecretHash">,
   tokenHash: Uint8Array,
 ): Promise<void> {
-  if (!client || !secret || (await isSecretOf(store, client.id, secret, now()))) return;
-  await store.tokens.revoke(tokenHash, client.id);
+  if (!oauthClient || !secret || (await isSecretOf(store, oauthClient.id, secret, now()))) return;
+  await store.tokens.revoke(tokenHash, oauthClient.id);
   throw wrongClient();
 }
 
-/** Compares with all valid secrets: there are several during the overlap of a rotation. */
+/**
+ * Whether a hash is one of the valid secrets of an OAuth client, which has several during the overlap of a rotation.
+ */
 async function isSecretOf(
-  { applications }: ClientGateOptions["store"],
+  { applications }: OAuthClientOptions["store"],
   id: string,
   hash: Uint8Array,
   now: number,
@@ -218,7 +224,7 @@ export function readParameters(text: string): AskedParameters {
   return { parameters, repeated };
 }
 
-/** Reads the parameters of a client's form. Throws `invalid_request` for repeated ones. */
+/** Reads the parameters of an OAuth form. Throws `invalid_request` for repeated ones. */
 async function readForm(request: Request, form: TSchema): Promise<Parameters> {
   requireMediaType(request, formMediaType);
   const bytes = await readBytes(request, publicBodyBytes);
@@ -227,7 +233,9 @@ async function readForm(request: Request, form: TSchema): Promise<Parameters> {
   return parameters;
 }
 
-/** Returns the message for repeated parameters. It names only those of the forms, and no other text of the client. */
+/**
+ * Returns the message for repeated parameters. It names only parameters of the forms, and no other text of the request.
+ */
 export function repetition(repeated: ReadonlySet<string>, forms: readonly TObject[]): string {
   const known = forms.flatMap(({ properties }) => Object.keys(properties));
   return `${known.find((name) => repeated.has(name)) ?? "A parameter"} is given more than once`;
@@ -270,7 +278,7 @@ function required(parameters: Parameters, name: string): string {
 export const text = (description: string) => Type.String({ description });
 export const optional = (description: string) => Type.Optional(text(description));
 
-/** The credentials of a client in a form. */
+/** The credentials of an OAuth client in a form. */
 export const clientFields = {
   client_id: optional("Client id of the application. Required unless you use HTTP Basic."),
   client_secret: optional("Client secret. Required unless you use HTTP Basic or are a public client."),

@@ -1,7 +1,7 @@
 import type { AnyElysia } from "elysia";
 import { DomainError } from "../../domain/errors.ts";
 import type { PageFiles, PageName } from "../../web/make.ts";
-import { contentOf, kept, keptFor, replyCompressed, replyContent } from "./content.ts";
+import { cacheableFor, cachedLast, contentOf, replyCompressed, replyContent } from "./content.ts";
 import { type ExtraHeaders, type RequestContext, reply } from "./context.ts";
 import { asGate, handlerContext, openGate } from "./input.ts";
 
@@ -85,12 +85,12 @@ export const contentsOf = (files: PageFiles["files"]) =>
   Object.fromEntries(Object.entries(files).map(([name, bytes]) => [name, contentOf(bytes)]));
 
 /** The files of the pages, loaded when first asked for. */
-export const pageFiles = kept(async () => {
+export const pageFiles = cachedLast(async () => {
   const { files, entries } = await (await import("../../web/bundle.ts")).pages();
   return { files: contentsOf(files), entries };
 });
 
-export const fontHeaders = { "content-type": "font/woff2", ...keptFor(86_400) };
+export const fontHeaders = { "content-type": "font/woff2", ...cacheableFor(86_400) };
 
 /** The font of the pages, for those without files of their own. */
 export async function font() {

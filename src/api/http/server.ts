@@ -94,7 +94,7 @@ export function listener(options: {
         opaque((context: { readonly request: Request; requestContext: RequestContext }) => {
           const { request } = context;
           context.requestContext = newRequestContext(request, listenerContext);
-          requireClient(context.requestContext);
+          requireConnection(context.requestContext);
           // Without a valid Host, the URL is only a path, in which the router would find another path.
           if (isPathAlone(request.url))
             throw new DomainError("invalid_parameter", "The Host header is not valid");
@@ -168,16 +168,18 @@ function preflightHeaders({ headers }: Request): ExtraHeaders {
   };
 }
 
-/** Clones a `Response` that is a handler, such as the reference's page: Elysia reads its body once for each route. */
+/**
+ * Clones a handler that is a `Response`, such as the page of the API reference: Elysia reads its body for each route.
+ */
 function ownHandler(handler: unknown): () => unknown {
   return (handler instanceof Response ? handler.clone() : handler) as () => unknown;
 }
 
 /**
- * Throws if the connection was closed before the request was handled, as when its client sent another one meanwhile. It
- * gets no answer, so it takes no effect. Its address, by which limits count, is no longer known.
+ * Throws if the connection was closed before the request was handled, as when the client sent another request
+ * meanwhile. Such a request gets no answer, so it takes no effect, and no limit can count it: its address is unknown.
  */
-function requireClient(requestContext: RequestContext): void {
+function requireConnection(requestContext: RequestContext): void {
   if (requestContext.clientAddress !== "" || requestContext.listener.server === null) return;
   requestContext.isAdmitted = true; // no limit counts it
   throw new ClientClosedRequest("The connection was closed before the request was handled");
@@ -202,7 +204,7 @@ function routable(request: Request): Request {
 
 /** A listener that accepts connections. */
 export interface Listening {
-  /** Its URL without a trailing slash. */
+  /** The URL of the listener, without a trailing slash. */
   readonly url: string;
   readonly port: number;
   /**
@@ -258,8 +260,9 @@ interface Address {
 }
 
 /**
- * Serves an app with `Bun.serve`. Throws if the port is in use or a route has no gate. Bun's size limit is off, because
- * its response would have no body; the body readers have their own limits.
+ * Serves an app with `Bun.serve`. Throws if the port is in use or a route has no gate. Bun's limit of the size of
+ * bodies is off, because Bun refuses a larger one without a body in the answer; the readers of bodies have limits of
+ * their own.
  */
 export function listen(app: ServedApp, address: Address): Listening {
   const { hostname, port, portOption = "--port", certificate = null } = address;
@@ -344,7 +347,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * Runs `serve`. Its errors name the address and the reason.
+ * Runs `serve`. An error of `serve` is thrown again with the address and the reason in its message.
  * @param option the option that sets the port
  */
 export function explainListenError<T>(hostname: string, port: number, option: string, serve: () => T): T {

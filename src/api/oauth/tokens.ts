@@ -115,17 +115,17 @@ const AccessToken = answerOf(AccessTokenSchema, {
 export function tokenRoute(app: PublicListener, deps: PublicDeps): void {
   app.post(
     oauthPaths.token,
-    async ({ body, client, requestContext }) => {
+    async ({ body, oauthClient, requestContext }) => {
       if (body.grant_type === "client_credentials") {
-        const answer = await clientCredentials(deps, client, body);
+        const answer = await clientCredentials(deps, oauthClient, body);
         await requireClientStill(deps, requestContext, secretHash(answer.access_token));
         return answer;
       }
-      if (body.grant_type === "authorization_code") return authorizationCode(deps, client, body);
-      return refreshToken(deps, client, body);
+      if (body.grant_type === "authorization_code") return authorizationCode(deps, oauthClient, body);
+      return refreshToken(deps, oauthClient, body);
     },
     {
-      client: "any",
+      oauthClient: "any",
       body: TokenForm,
       response: { 200: AccessToken },
       errors: [
@@ -287,13 +287,13 @@ export function introspectRoute(app: PublicListener, deps: PublicDeps): void {
 
   app.post(
     oauthPaths.introspect,
-    async ({ body, client }) => {
+    async ({ body, oauthClient }) => {
       const token = await store.tokens.inspect(secretHash(body.token), now());
-      const isOwn = token?.applicationId === client.id;
-      return isOwn ? describe(token, scopesWithin(token.scopes, client.scopes)) : { active: false };
+      const isOwn = token?.applicationId === oauthClient.id;
+      return isOwn ? describe(token, scopesWithin(token.scopes, oauthClient.scopes)) : { active: false };
     },
     {
-      client: "confidential",
+      oauthClient: "confidential",
       body: TokenToLookAt({ token: exampleToken }),
       response: { 200: Introspection },
       errors: ["invalid_request"],
@@ -315,14 +315,14 @@ export function introspectRoute(app: PublicListener, deps: PublicDeps): void {
 export function revokeRoute(app: PublicListener, { store }: PublicDeps): void {
   app.post(
     oauthPaths.revoke,
-    async ({ body: { token }, client }) => {
-      const result = await store.tokens.revoke(secretHash(token), client.id);
+    async ({ body: { token }, oauthClient }) => {
+      const result = await store.tokens.revoke(secretHash(token), oauthClient.id);
       if (result === "foreign") {
         throw new OAuthError("invalid_grant", "The token was issued to another client");
       }
     },
     {
-      client: "any",
+      oauthClient: "any",
       body: TokenToLookAt({ token: exampleRefreshToken, client_id: exampleClientId }),
       response: { 200: noContent("The token is not valid.") },
       errors: ["invalid_request", "invalid_grant"],

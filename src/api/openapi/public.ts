@@ -145,8 +145,9 @@ const failures: Readonly<Record<OAuthErrorCode, ErrorSample>> = {
   server_error: { message: noLogin },
 };
 
-/** Errors that these endpoints share with all others. */
+/** Errors that OAuth endpoints share with all others. */
 const always: readonly PublicErrorCode[] = ["rate_limited", "internal_error", "unavailable"];
+/** Errors of OAuth endpoints that read a form. */
 const ofBodies: readonly PublicErrorCode[] = ["body_too_large", "unsupported_media_type"];
 
 const codes = [...Object.keys(failures), "method_not_allowed", ...ofBodies, ...always];
@@ -197,7 +198,7 @@ const responses = errorResponder<OAuthErrorCode | PublicErrorCode>({
 
 /**
  * Returns the responses of an OAuth endpoint, by status. `failures` are its own errors.
- * @param hasClient whether the endpoint authenticates a client and reads a form
+ * @param hasClient whether the endpoint authenticates an OAuth client and reads a form
  */
 function oauthErrorResponses(failures: readonly OAuthErrorCode[], hasClient: boolean) {
   const ofClients = hasClient ? (["invalid_client", ...ofBodies] as const) : [];

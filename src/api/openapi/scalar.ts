@@ -2,7 +2,7 @@ import { swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
 import { dependencies } from "../../../package.json";
 import { version } from "../../runtime/version.ts";
-import { contentOf, kept, keptFor, replyCompressed } from "../http/content.ts";
+import { cacheableFor, cachedLast, contentOf, replyCompressed } from "../http/content.ts";
 import type { ExtraHeaders, RequestContext } from "../http/context.ts";
 import { openGate } from "../http/input.ts";
 import { pageRoute } from "../http/pages.ts";
@@ -68,7 +68,7 @@ function scalarConfig(documentPath: string, scheme: string) {
 
 /** Serves Scalar's script, of 4 MB. It is read on the first request, and compressed outside the event loop. */
 function scriptRoute(app: AnyElysia, path: string): void {
-  const script = kept(async () => contentOf(await scalarScript()));
+  const script = cachedLast(async () => contentOf(await scalarScript()));
   const headers = {
     "content-type": "text/javascript; charset=utf-8",
     "cache-control": "public, max-age=31536000, immutable",
@@ -146,11 +146,11 @@ interface PluginContext {
 export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   const { path, title, scheme, url, complete } = reference;
   const script = scriptPath(path);
-  const document = kept(
+  const document = cachedLast(
     async (written: WrittenDocument, url: string) => contentOf(await complete(written, url)),
     (_, url) => url,
   );
-  const page = kept(pageOf);
+  const page = cachedLast(pageOf);
   // Not `opaque`, because Elysia ignores the result of a hook whose source is hidden. It destructures its context
   // instead: for a hook that passes on the whole context, Elysia parses the cookies of each request.
   const replace = async ({ requestContext, responseValue }: PluginContext): Promise<Response> => {
@@ -158,7 +158,7 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
       return replyCompressed(requestContext, await page(responseValue), pageHeaders(url()));
     }
     const made = await document(responseValue as WrittenDocument, url());
-    return replyCompressed(requestContext, made, keptFor(300));
+    return replyCompressed(requestContext, made, cacheableFor(300));
   };
   const plugin = new Elysia()
     .onTransform(openGate)

@@ -49,7 +49,7 @@ import type { PublicDeps, TokenListener } from "./listener.ts";
 
 const { count, nameLength, valueLength } = webhookHeaderLimits;
 
-/** Headers as they are shown. */
+/** Headers of webhooks in answers, with masked values. */
 export const ShownWebhookHeaders = Type.Record(Type.String(), Type.String(), {
   description: "Headers of its own that every webhook to it carries, by name. Their values are masked.",
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { contentOf, keptFor, replyContent } from "../http/content.ts";
+import { cacheableFor, contentOf, replyContent } from "../http/content.ts";
 import bannerFile from "./assets/category-banner.png" with { type: "file" };
 import iconFile from "./assets/category-icon.png" with { type: "file" };
 import profileFile from "./assets/profile-picture.png" with { type: "file" };
@@ -23,7 +23,7 @@ export function defaultPictures(publicUrl: string): Readonly<Record<keyof typeof
 export function assetRoutes(app: PublicListener): void {
   for (const name of ["profile", "icon", "banner"] as const) {
     const picture = contentOf(new Uint8Array(readFileSync(files[name])));
-    const headers = { "content-type": "image/png", ...keptFor(604_800) };
+    const headers = { "content-type": "image/png", ...cacheableFor(604_800) };
     app.get(paths[name], ({ requestContext }) => replyContent(requestContext, picture, headers), {
       unlimited: true,
       parse: "none",

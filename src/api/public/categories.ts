@@ -7,7 +7,7 @@ import type { Store } from "../../domain/store.ts";
 import { about, Count, fold, Id } from "../../domain/validation/fields.ts";
 import type { RankedCategory, Snapshot } from "../../platform/ranking.ts";
 import { answer, linksTo, nextPage, notModified } from "../http/answers.ts";
-import { jsonContentOf, keptFor, replyContent, type SharedContent } from "../http/content.ts";
+import { type CacheableContent, cacheableFor, jsonContentOf, replyContent } from "../http/content.ts";
 import { listCursors, Pagination } from "../http/cursors.ts";
 import { exampleUrl } from "../http/documentation.ts";
 import {
@@ -127,7 +127,7 @@ const OneCategory = answer(
 
 // A snapshot may be one second old, so a cached response is at most 2 seconds old.
 const keptSeconds = 1;
-const fresh = keptFor(keptSeconds);
+const fresh = cacheableFor(keptSeconds);
 
 /** The number of responses that are cached for one snapshot. */
 const maxCached = 2_000;
@@ -148,12 +148,12 @@ export function categoryRoutes(
 
   const positions = listCursors<[number, number, number]>(cursors, "categories", filterOf);
 
-  const caches = new WeakMap<Snapshot, LRUCache<string, SharedContent>>();
+  const caches = new WeakMap<Snapshot, LRUCache<string, CacheableContent>>();
   /** Returns the responses made from a snapshot, by request. */
   const cacheOf = (snapshot: Snapshot) => {
     const known = caches.get(snapshot);
     if (known) return known;
-    const cache = new LRUCache<string, SharedContent>({ max: maxCached });
+    const cache = new LRUCache<string, CacheableContent>({ max: maxCached });
     caches.set(snapshot, cache);
     return cache;
   };
@@ -180,7 +180,7 @@ export function categoryRoutes(
     };
   };
 
-  const detail = async (snapshot: Snapshot, id: number): Promise<SharedContent> => {
+  const detail = async (snapshot: Snapshot, id: number): Promise<CacheableContent> => {
     const ranked = snapshot.category(id);
     if (!ranked) throw new DomainError("category_not_found", "There is no category with this id");
     const profileImage = defaultPictures(publicUrl()).profile;

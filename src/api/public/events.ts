@@ -3,7 +3,13 @@ import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { dataOf, listOf, notModified } from "../http/answers.ts";
-import { jsonContentOf, kept, keptFor, replyCompressed, replyPublicJson } from "../http/content.ts";
+import {
+  cacheableFor,
+  cachedLast,
+  jsonContentOf,
+  replyCompressed,
+  replyPublicJson,
+} from "../http/content.ts";
 import type { RequestContext } from "../http/context.ts";
 import { named } from "../http/parameters.ts";
 import type { PublicDeps, PublicListener } from "./listener.ts";
@@ -57,14 +63,14 @@ const keyKeptSeconds = 300;
 
 /** Get Event Types, and Get Public Key in both forms. */
 export function eventRoutes(app: PublicListener, { catalogue, publicKey }: PublicDeps): void {
-  const list = kept(
+  const list = cachedLast(
     async (types: Catalogue["types"]) => jsonContentOf({ data: types.map(shown), message: "OK" }),
     (types) => types,
   );
   app.get(
     "/public/v1/events/types",
     async ({ requestContext }) =>
-      replyCompressed(requestContext, await list(catalogue.types), keptFor(typesKeptSeconds)),
+      replyCompressed(requestContext, await list(catalogue.types), cacheableFor(typesKeptSeconds)),
     {
       anyone: true,
       response: { 200: EventTypes, 304: notModified(typesKeptSeconds) },

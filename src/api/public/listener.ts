@@ -33,7 +33,7 @@ import {
 } from "../http/documentation.ts";
 import type { OAuthErrorCode, PublicErrorCode } from "../http/errors.ts";
 import { asGate, type GateContext, type InputSchemas, type OpenContext, routeInput } from "../http/input.ts";
-import { type ClientContext, type ClientKind, clientGate } from "../http/oauth.ts";
+import { type OAuthClientKind, type OAuthFormContext, oauthClientGate } from "../http/oauth.ts";
 import type { PageLook } from "../http/pages.ts";
 import type { LoginChallenges } from "../http/seal.ts";
 import { listener } from "../http/server.ts";
@@ -97,9 +97,9 @@ export const crossOrigin = {
 /**
  * The public listener with the access checks that need no token. `anyone: true` applies the rate limit of the
  * application whose valid token the request has, else that of the address; unknown paths and wrong methods are limited
- * the same way. `unlimited: true` has no limit. `client: "any"` or `"confidential"` reads a form and authenticates the
- * application that sent it; the handler gets it as `client`. Input is read after the access check, so that 401, 429 and
- * 403 precede 400.
+ * the same way. `unlimited: true` has no limit. `oauthClient: "any"` or `"confidential"` reads a form and authenticates
+ * the application that sent it; the handler gets it as `oauthClient`. Input is read after the access check, so that
+ * 401, 429 and 403 precede 400.
  */
 export function publicListener(
   options: Pick<
@@ -130,15 +130,18 @@ export function publicListener(
           }),
         };
       })
-      .macro("client", (kind: ClientKind) => {
-        const gate = clientGate(options, kind);
+      .macro("oauthClient", (kind: OAuthClientKind) => {
+        const gate = oauthClientGate(options, kind);
         return {
           introspect(route: InputSchemas & DescribedRoute) {
             gate.introspect(route);
             describeRoute(route, { security: [{ [clientScheme]: [] }, {}] });
           },
-          transform: asGate(`${kind} client`, async (context: ClientContext) => gate.admit(context)),
-          resolve: ({ requestContext }) => ({ client: requestContext.client as Application }),
+          transform: asGate(
+            kind === "any" ? "OAuth client" : "confidential OAuth client",
+            async (context: OAuthFormContext) => gate.admit(context),
+          ),
+          resolve: ({ requestContext }) => ({ oauthClient: requestContext.oauthClient as Application }),
         };
       })
       .macro("unlimited", (_: true) => ({
@@ -156,7 +159,7 @@ export function publicListener(
 export type PublicListener = ReturnType<typeof publicListener>;
 
 /** Who may call a route without a token. `anyone` is limited by address, `unlimited` is not. */
-export type OpenAccess = "anyone" | "unlimited" | `${ClientKind} client`;
+export type OpenAccess = "anyone" | "unlimited" | "OAuth client" | "confidential OAuth client";
 
 /**
  * Who may call a route with a token: one with a scope, one of an application that uses the event stream, or one of the

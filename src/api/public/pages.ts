@@ -2,7 +2,7 @@ import type { AnyElysia } from "elysia";
 import { DomainError } from "../../domain/errors.ts";
 import { isThisMachineAlone } from "../../runtime/client-address.ts";
 import { isFromPage, knownHosts } from "../http/browsers.ts";
-import { kept, replyCompressed, replyContent } from "../http/content.ts";
+import { cachedLast, replyCompressed, replyContent } from "../http/content.ts";
 import { type RequestContext, reply } from "../http/context.ts";
 import {
   contentsOf,
@@ -22,7 +22,7 @@ import type { PublicDeps, PublicListener } from "./listener.ts";
 const docsPath = "/docs";
 
 /** The documentation, loaded when it is first asked for. */
-const site = kept(async () => {
+const site = cachedLast(async () => {
   const { files, ...names } = await (await import("../../web/site/bundle.ts")).site();
   return { files: contentsOf(files), ...names };
 });

@@ -29,15 +29,15 @@ export function portalRoutes(app: PublicListener, deps: PublicDeps): void {
   if (!look) return;
   app.post(
     path,
-    async ({ requestContext, client }) => {
+    async ({ requestContext, oauthClient }) => {
       const { request } = requestContext;
       requirePortal(request);
-      const { session, token } = await beginSession(deps, client);
+      const { session, token } = await beginSession(deps, oauthClient);
       await requireClientStill(deps, requestContext, secretHash(token));
       const header = portalCookie.set(request, token, sessionMs / 1000);
       return replyJson(requestContext, 200, session, { "set-cookie": header });
     },
-    { client: "confidential", detail },
+    { oauthClient: "confidential", detail },
   );
   pageRoutes(app, {
     page: "portal",
@@ -85,16 +85,18 @@ export function portalSessionRoutes(app: TokenListener, { store, portal }: Publi
   );
 }
 
+/** How long a signed-in owner may take to choose an application. */
 const choiceLifetimeMs = 10 * minute;
+/** The most applications to choose from. */
 const maxOwned = 100;
 
 const Answer = Type.Object({ code: Type.String({ maxLength: 200 }) }, noOtherFields);
 const Choice = Type.Object({ application_id: Type.String({ pattern: ulidPattern }) }, noOtherFields);
 
 /**
- * The login of application owners to the portal. The portal is a client of this server's own authorization endpoint, as
- * the application `portalLogin`. The code only identifies the user; its tokens are revoked at once. PKCE binds the code
- * to the browser that began the login: its verifier is in a cookie that scripts cannot read.
+ * The login of application owners to the portal. The portal is an OAuth client of this server's own authorization
+ * endpoint, as the application `portalLogin`. The code only identifies the user; its tokens are revoked at once. PKCE
+ * binds the code to the browser that began the login: its verifier is in a cookie that scripts cannot read.
  */
 export function ownerLoginRoutes(app: PublicListener, deps: PublicDeps): void {
   const { publicUrl, portal, portalLogin: loginId } = deps;

@@ -133,8 +133,9 @@ function wrong(field: string, message: string): DomainError {
   return invalidFields([{ in: "body", field, message }]);
 }
 
-/** The longest time that the response to a dry run waits for its end, and the time between two checks. */
+/** The longest time that the response to a dry run waits for the end of the replay. */
 const longestWaitMs = second;
+/** The time between two looks at a dry run. */
 const lookMs = 20;
 
 /** Creates a replay. Waits up to a second for a dry run, so that the response to a small one has its result. */

@@ -28,8 +28,8 @@ export async function replyStream(
 }
 
 /**
- * Like `replyStream`, for a stream that ends by itself within seconds. The idle timeout stays on: otherwise a client
- * that does not read would keep the connection open for ever.
+ * Answers with a stream of server-sent events that ends by itself within seconds. The idle timeout stays on: otherwise
+ * a client that does not read would keep the connection open for ever.
  */
 export function replyShortStream(requestContext: RequestContext, stream: Stream): Response {
   return reply(requestContext, 200, stream, headers);

@@ -64,7 +64,7 @@ export class OutcomeStreams {
   readonly #remindMs: number;
   #isClosed = false;
   /** By `performance.now()`. */
-  #watchedElsewhereUntil = Number.NEGATIVE_INFINITY;
+  #watchedByReplicasUntil = Number.NEGATIVE_INFINITY;
   #pending: { readonly topics: Set<string>; applications: Set<string> | null } | null = null;
 
   /** @param remindMs the time between heartbeats; a reader that takes nothing in that time is cut off */
@@ -128,7 +128,7 @@ export class OutcomeStreams {
     this.#notifyReplicas(topic, applications);
   }
 
-  /** Like `changed`, but not to other replicas, which detect the change themselves. */
+  /** Sends a change of a topic to the open streams of this process. Other replicas detect the change themselves. */
   changedHere(topic: string, applications: ChangedBroadcast["applications"] = []): void {
     this.#note([topic], applications);
   }
@@ -140,7 +140,7 @@ export class OutcomeStreams {
       return;
     }
     // Long enough for one lost message to have no effect.
-    this.#watchedElsewhereUntil = performance.now() + 2.5 * this.#remindMs;
+    this.#watchedByReplicasUntil = performance.now() + 2.5 * this.#remindMs;
     void this.#collect();
   }
 
@@ -185,13 +185,13 @@ export class OutcomeStreams {
     return [...this.#open].some(({ applicationId }) => applicationId === null);
   }
 
-  get #isWatchedElsewhere(): boolean {
-    return performance.now() < this.#watchedElsewhereUntil;
+  get #isWatchedByReplicas(): boolean {
+    return performance.now() < this.#watchedByReplicasUntil;
   }
 
   /** Schedules a message to the other replicas if they have open streams. */
   #notifyReplicas(topic: string, applications: ChangedBroadcast["applications"]): void {
-    if (!this.#isWatchedElsewhere) return;
+    if (!this.#isWatchedByReplicas) return;
     if (this.#pending === null) {
       this.#pending = { topics: new Set(), applications: new Set() };
       setTimeout(() => this.#sendPending(), notifyEveryMs).unref();
@@ -232,7 +232,7 @@ export class OutcomeStreams {
   #collect(): Promise<void> {
     const watched = [...this.#open].map(({ applicationId }) => applicationId);
     const applications = new Set(watched.filter((id) => id !== null));
-    const all = watched.includes(null) || this.#isWatchedElsewhere;
+    const all = watched.includes(null) || this.#isWatchedByReplicas;
     return this.#engine.watchOutcomes({ all, applications: [...applications] });
   }
 }

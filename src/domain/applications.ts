@@ -46,7 +46,7 @@ export interface Application {
   readonly filters: Filters;
   /** Increases with each change of the filters. */
   readonly filters_generation: number;
-  /** Fields that its developer may not change. */
+  /** Fields that the application's developer may not change. */
   readonly locked: readonly LockableField[];
   /** The user who owns the application; null until the platform reports one. */
   readonly owner_user_id: number | null;
@@ -58,7 +58,7 @@ export interface Application {
   readonly subscription_limit: number | null;
   /** Concurrent deliveries; null for the server's default. */
   readonly webhook_concurrency: number | null;
-  /** Whether its tokens and secret are refused and nothing is delivered. */
+  /** Whether the application's tokens and secret are refused and nothing is delivered to it. */
   readonly disabled: boolean;
   /**
    * Increases with each new webhook URL, each change to `delivery: "stream"`, and each time a person enables the
@@ -69,7 +69,7 @@ export interface Application {
   readonly updated_at: string;
 }
 
-/** The hash is not part of `Application`, so that no answer can contain it. */
+/** A new application. The hash of its client secret is no part of `Application`, so that no answer can contain it. */
 export interface NewApplication
   extends Omit<
     Application,
@@ -93,7 +93,7 @@ export interface NewApplication
   readonly filters?: Filters;
   /** null for a public client. */
   readonly client_secret_hash: Uint8Array | null;
-  /** Its first characters; see `secretPrefix`. */
+  /** The first characters of the client secret; see `secretPrefix`. */
   readonly client_secret_prefix?: string;
 }
 
@@ -223,7 +223,7 @@ export type Recipient = Pick<
   | "endpoint_generation"
 >;
 
-/** Drops all other fields, because thousands of recipients may be in memory. */
+/** Returns the recipient that an application is, without other fields: thousands of recipients may be in memory. */
 export function recipientOf(application: Application): Recipient {
   const { delivery, webhook_url, webhook_headers, webhook_secret, retired_webhook_secrets } = application;
   const { webhook_concurrency, endpoint_generation } = application;
@@ -257,7 +257,7 @@ export const secretKinds = ["client_secret", "webhook_secret"] as const;
 /** A valid secret, without its value. Times are milliseconds since the epoch. */
 export interface SecretInForce {
   readonly kind: (typeof secretKinds)[number];
-  /** Its first characters. */
+  /** The first characters of the secret. */
   readonly prefix: string;
   readonly created_at: number;
   /** null for the newest of its kind, which is valid until it is rotated. */
@@ -326,7 +326,10 @@ export interface StoredSecrets
   readonly webhook_secret_created_at: number;
 }
 
-/** Returns the fields that replace the client secret. Throws `conflict` for a public client, and as `retire` does. */
+/**
+ * Returns the fields that replace the client secret. Throws `conflict` for a public client, or when too many secrets
+ * would be valid.
+ */
 export function replacedClientSecret(stored: StoredSecrets, secret: HashedSecret, rotation: Rotation) {
   if (stored.client_type === "public")
     throw new DomainError("conflict", "A public client has no client secret");
@@ -340,7 +343,7 @@ export function replacedClientSecret(stored: StoredSecrets, secret: HashedSecret
   };
 }
 
-/** Returns the fields that replace the webhook secret. Throws as `retire` does. */
+/** Returns the fields that replace the webhook secret. Throws `conflict` when too many secrets would be valid. */
 export function replacedWebhookSecret(stored: StoredSecrets, secret: string, rotation: Rotation) {
   const earlier = { secret: stored.webhook_secret, created_at: stored.webhook_secret_created_at };
   return {
@@ -462,13 +465,13 @@ export interface ApplicationStore {
   ): Promise<Application | null>;
   /**
    * Removes an application with its tokens and subscriptions, and cancels its pending deliveries. Resolves to false
-   * when there is none. It may have very many tokens, so it is disabled first and then loses them in several
-   * transactions.
+   * when there is none. An application may have very many tokens, so it is disabled first and then loses them in
+   * several transactions.
    */
   remove(id: string, now: number): Promise<boolean>;
-  /** Replaces the client secret. Rejects with `conflict` as `retire` does. */
+  /** Replaces the client secret. Rejects with `conflict` for a public client, or if too many secrets would be valid. */
   rotateClientSecret(id: string, secret: HashedSecret, rotation: Rotation): Promise<Application | null>;
-  /** Replaces the webhook secret. Rejects with `conflict` as `retire` does. */
+  /** Replaces the webhook secret. Rejects with `conflict` if too many secrets would be valid. */
   rotateWebhookSecret(id: string, secret: string, rotation: Rotation): Promise<Application | null>;
   find(id: string): Promise<Application | null>;
   /** Hashes of all valid client secrets. Empty for an application that does not exist, is disabled or is public. */

@@ -3,7 +3,7 @@ import type { DisabledReason, Endpoint } from "./endpoints.ts";
 import { DomainError } from "./errors.ts";
 import type { NewNotice } from "./notices.ts";
 
-/** All but `pending` are final. */
+/** The states of a delivery; all but `pending` are final. */
 export const deliveryStatuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
@@ -31,7 +31,7 @@ export interface TraceContext {
   readonly traceId: string;
   /** 16 hexadecimal digits. */
   readonly spanId: string;
-  /** Whether its spans are exported. */
+  /** Whether the spans of the trace are exported. */
   readonly isSampled: boolean;
 }
 
@@ -65,7 +65,7 @@ export interface DueDelivery {
   readonly id: string;
   readonly application_id: string;
   readonly subscription_id: string;
-  /** Whether its subscription still exists. */
+  /** Whether the delivery's subscription still exists. */
   readonly isSubscribed: boolean;
   readonly sequence: number;
   /** Attempts made so far. */
@@ -298,16 +298,16 @@ export interface StoredEvents extends Pick<StoredEvent, "taken" | "streamed" | "
   readonly published: readonly PublishedEvent[];
 }
 
-/**
- * Deliveries: the queue of each application, and the log of what was sent. Deliveries are numbered (`seq`) in the order
- * in which their events were published.
- */
 /** Results and states of endpoints that could not be stored yet. The notices about these endpoints were not stored. */
 export interface LockedRecords {
   readonly seqs: ReadonlySet<number>;
   readonly applicationIds: ReadonlySet<string>;
 }
 
+/**
+ * Deliveries: the queue of each application, and the log of what was sent. Deliveries are numbered (`seq`) in the order
+ * in which their events were published.
+ */
 export interface DeliveryStore {
   /** The highest number given so far; 0 before the first. */
   last(): Promise<number>;

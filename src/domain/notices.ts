@@ -27,7 +27,7 @@ export type NoticeType = EndpointNotice | ServerNotice;
 
 /** A notice before it is stored. */
 export interface NewNotice {
-  /** Its `webhook-id`, the same on every attempt, and on the event stream. */
+  /** The `webhook-id` of the notice, the same on every attempt, and on the event stream. */
   readonly id: string;
   readonly type: NoticeType;
   /** null for a notice about the server. */

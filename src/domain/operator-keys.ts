@@ -117,7 +117,7 @@ export const maxOperatorSessions = 1_000;
 /** A session of the console. The store has only the hash of its secret. */
 interface OperatorSession {
   readonly hash: Uint8Array;
-  /** The key that it was begun with. */
+  /** The operator key that the session was begun with. */
   readonly key_id: string;
   readonly expires_at: number;
 }

@@ -6,7 +6,7 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The same for a time that may be absent. */
+/** Milliseconds since the epoch as `isoTime` writes them; null for an absent time. */
 export function isoTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : isoTime(ms);
 }

@@ -58,7 +58,7 @@ function firstIndex(length: number, holds: (index: number) => boolean): number {
 type LiveChannel = Pick<Livestream, "channel_id" | "category_id" | "viewers">;
 
 interface LiveCategory {
-  /** The sum of the viewers of its channels. */
+  /** The sum of the viewers of the category's channels. */
   readonly viewers: number;
   readonly channels: readonly LiveChannel[];
 }

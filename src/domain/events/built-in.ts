@@ -47,7 +47,7 @@ export const Person = closed({
 });
 export type Person = Static<typeof Person>;
 
-/** The same for events without anonymous people: fields that the platform omits are omitted in deliveries. */
+/** A person in events without anonymous people. Fields that the platform omits are omitted in deliveries. */
 const NamedPerson = closed({
   is_anonymous: Type.Optional(Type.Literal(false, { description: "Always false: the person is named." })),
   ...named,
@@ -68,7 +68,7 @@ const AnonymousPerson = closed({
   identity: hidden,
 });
 
-/** `is_anonymous` decides which of the two it is. */
+/** A named or an anonymous person, told apart by `is_anonymous`. */
 const PossiblyAnonymousPerson = Type.Union([Person, AnonymousPerson]);
 
 /** The broadcaster of the examples. */
@@ -104,12 +104,12 @@ const exampleSecondViewer: Person = {
   identity: null,
 };
 
-/** A person without `is_anonymous` and `identity`, for the events that have neither. */
+/** Returns a person without `is_anonymous` and `identity`, for events whose people have neither field. */
 function withoutIdentity({ is_anonymous, identity, ...person }: Person): NamedPerson {
   return person;
 }
 
-/** Enough for a message of 500 characters with emotes in the form `[emote:id:name]`. */
+/** The most characters of a chat message: enough for 500 characters with emotes in the form `[emote:id:name]`. */
 const longestContent = 10_000;
 
 const repliedTo = closed({

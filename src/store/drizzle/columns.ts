@@ -119,10 +119,10 @@ export const tokenColumns = (
   scopes: words<ScopeName>().notNull(),
   expires_at: integer().notNull(),
   /**
-   * Shared by tokens that are revoked together: those of one authorization code, or an application's portal sessions.
+   * The same for tokens that are revoked together: those of one authorization code, or of an application's portal.
    */
   family_id: text(),
-  /** The refresh token that was issued with it; null for a token without one. */
+  /** The refresh token that was issued with the access token; null for none. */
   refresh_hash: bytes(),
 });
 
@@ -146,7 +146,7 @@ export const loginRequestColumns = (
   state: text(),
   code_challenge: text().notNull(),
   expires_at: integer().notNull(),
-  /** Null after its only use. */
+  /** Null after the only use of the verifier. */
   verifier_hash: bytes().unique(),
   answer: json<LoginAnswer>().notNull(),
   /** Null for a rejection. */
@@ -173,7 +173,7 @@ export const refreshTokenColumns = (kinds: Kinds, application: ReferredColumn, u
   ...onBehalf(kinds, application, user),
   family_id: kinds.text().notNull(),
   expires_at: kinds.integer().notNull(),
-  /** The token that was exchanged for it; null for the first of a family. Tokens of one parent are siblings. */
+  /** The refresh token that was exchanged for this one; null for the first of a family. */
   parent_hash: kinds.bytes(),
   /**
    * When it was first used, or `graceEnded`. A used token is kept until it expires, so that its reuse is noticed.
@@ -213,7 +213,7 @@ export const eventTypeColumns = ({ text, integer, boolean, json }: Kinds) => ({
   schema: json<Readonly<Record<string, unknown>>>().notNull(),
   example: json<Readonly<Record<string, unknown>>>().notNull(),
   time_to_live_seconds: integer(),
-  /** Whether an event of it was ever published. */
+  /** Whether an event of the type was ever published. */
   is_published: boolean().notNull().default(false),
   created_at: text().notNull(),
   updated_at: text().notNull(),
@@ -279,7 +279,7 @@ export const idempotencyKeyColumns = ({ text, integer, bytes }: Kinds) => ({
    */
   fingerprint: bytes().notNull(),
   first_seen_at: integer().notNull(),
-  /** The status of the answer, and its body below; null while there is no answer. */
+  /** The status of the answer; null while there is no answer. */
   status: integer(),
   answer: text(),
 });
@@ -304,7 +304,7 @@ export const operatorSessionColumns = ({ text, integer, bytes }: Kinds) => ({
   /** SHA-256 over the secret in the cookie and the hash of the key. */
   hash: bytes().primaryKey(),
   expires_at: integer().notNull(),
-  /** The operator key that it was begun with. */
+  /** The operator key that the session was begun with. */
   key_id: text().notNull(),
 });
 
@@ -314,7 +314,7 @@ export const operatorSessionColumns = ({ text, integer, bytes }: Kinds) => ({
  */
 export const auditColumns = ({ counter, text, integer, words }: Kinds) => ({
   seq: counter(),
-  /** Entries with the same key are merged. Null for an entry that is not. */
+  /** Entries with the same key are merged. Null for an entry that is never merged. */
   merge_key: text().unique(),
   at: integer().notNull(),
   last_at: integer().notNull(),

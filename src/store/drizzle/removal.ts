@@ -68,7 +68,8 @@ export async function removeMostOfApplication(db: Dialect, id: string): Promise<
 }
 
 /**
- * Does the same for a user, or a user and one application. Newest tokens first: most of the others are no longer valid.
+ * Removes the tokens of a user, or those of a user for one application, in several short transactions. The newest are
+ * removed first, because most of the others are no longer valid.
  */
 export async function removeMostOfUser(db: Dialect, userId: number, applicationId?: string): Promise<void> {
   for (const table of [db.tables.refreshTokens, db.tables.tokens]) {

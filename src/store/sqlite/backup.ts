@@ -17,7 +17,7 @@ export function copyDatabase(directory: string, file: string): void {
   reading(directory, (db) => vacuumInto(db, file));
 }
 
-/** Returns the size of such a copy in bytes: all pages in use. Throws as `copyDatabase` does. */
+/** Returns the bytes that `copyDatabase` would write: all pages in use. Throws `StoreError` for a damaged database. */
 export function databaseSize(directory: string): number {
   const sql =
     "SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()";
@@ -104,7 +104,7 @@ export function beginCopy(file: string, since: string): void {
     db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [heldSetting, since]);
     db.run("DELETE FROM operator_sessions");
     db.run("DELETE FROM tokens WHERE family_id LIKE ? || '%'", [sessionFamily("")]);
-    // The log is not moved with the file. Closing would do this as well, but would not report a failure.
+    // The log is not moved with the file. Closing would empty the log, too, but would not report a failure.
     db.run("PRAGMA wal_checkpoint(TRUNCATE)");
   } finally {
     db.close(true);

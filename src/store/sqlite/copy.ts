@@ -137,7 +137,7 @@ async function* rowsOf(
     }
     if (noun === "deliveries") {
       row["attempt_log"] = attemptsOf(Number(row["seq"]));
-      // It was in memory when its server ended. `releaseAll` does the same at the next start.
+      // A pending delivery without a time was in memory when its server ended. It is due, as after `releaseAll`.
       if (row["status"] === "pending") row["next_attempt_at"] ??= 0;
     }
     batch.push(row);

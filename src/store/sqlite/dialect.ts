@@ -34,9 +34,9 @@ const rowId = sql`rowid`;
 /** SQLite for the nouns in `store/drizzle`. The work of `transact` runs synchronously within a commit. */
 export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dialect {
   const upserts = new Map<object, ReturnType<typeof upsertInto>>();
-  // A boundary: SQLite's tables and statements with PostgreSQL's types. Their rows are the same, as checked above.
+  // A boundary: SQLite's tables and statements with PostgreSQL's types. `tables satisfies` checks the rows.
   const orm = database as unknown as Orm;
-  // A boundary, as above.
+  // A boundary: the table is one of SQLite, with a type of PostgreSQL.
   const put = (given: object, rows: readonly object[]) =>
     atOnce(() => {
       if (rows.length === 0) return;

@@ -66,7 +66,7 @@ function checkMigrations(db: Database, list: readonly Migration[] = migrations):
   return checkedCount(list, applied, { what: "The data", wayBack, isMisuse: false });
 }
 
-/** Does the same for any database: 0 for an empty one. Throws a `StoreError` for one of another program. Only reads. */
+/** Returns the number of applied migrations: 0 for an empty database. Throws `StoreError` for another program's. */
 export function appliedMigrations(db: Database): number {
   if (isOurs(db)) return checkMigrations(db);
   // An interrupted first start leaves the empty table of migrations.

@@ -197,7 +197,7 @@ function openForWriting(directory: string): Database {
 }
 
 function closeWriter(db: Database, lock: DirectoryLock): void {
-  // Does not wait for connections that still read, such as that of an abandoned backup. The log is then left as it is.
+  // Does not wait for connections that still read, such as that of a backup in progress. The log is then left as it is.
   for (const last of ["PRAGMA optimize", "PRAGMA busy_timeout = 0", "PRAGMA wal_checkpoint(TRUNCATE)"]) {
     try {
       db.run(last);

@@ -127,7 +127,7 @@ export function receiving(orm: BunSQLiteDatabase): Receiving {
 }
 
 interface Transaction {
-  /** The number of pieces of work that share it. */
+  /** The number of pieces of work that share the transaction. */
   readonly together: number;
   /** The error for new events when the data has its largest size, else null. */
   readonly fullError: DomainError | null;
@@ -263,7 +263,7 @@ function eventFanOut(db: Database, orm: BunSQLiteDatabase, known: Receiving, sta
       if (mode !== "webhook") streamed.add(application_id);
       const about = [delivery, application_id, subscription_id, sequence] as const;
       if (mode === "stream") {
-        // It is delivered now, because the stream can read it.
+        // A delivery on the stream is delivered at once, because the stream can read it.
         rows.push({ about, status: "delivered", next_attempt_at: null, finished_at: published_at });
         continue;
       }

@@ -257,9 +257,9 @@ function pruner(orm: BunSQLiteDatabase) {
       ...typeTimes.map(([, time]) => time),
     ];
     // If all data is too old, the boundary is the end of the data, so that the next pass checks later rows.
-    const [behindAll, newestEvent] = [last() + 1, newest.get()?.seq ?? 0];
+    const [afterLast, newestEvent] = [last() + 1, newest.get()?.seq ?? 0];
     const numbers = {
-      deliveries: [delivered, failed, ...Object.values(types)].map((seq) => Math.min(seq, behindAll)),
+      deliveries: [delivered, failed, ...Object.values(types)].map((seq) => Math.min(seq, afterLast)),
       events: times.map((time) => firstSince.get({ time })?.seq ?? newestEvent + 1),
     };
     const isComplete = reached === null || Math.abs(now - completeAt) >= completeEveryMs;

@@ -67,8 +67,8 @@ const leastBytes = 256 * 1024;
 const recoveredBytes = 1024 * 1024;
 
 /**
- * Returns devices and inodes of a directory's database and its write-ahead log, to detect that one was replaced. Both
- * are the same as long as the database is open. A missing file has none.
+ * Returns devices and inodes of a directory's database and its write-ahead log, to detect that one was replaced. They
+ * stay the same as long as the database is open. A missing file has none.
  */
 function databaseIdentity(directory: string): string {
   const file = databaseIn(directory);

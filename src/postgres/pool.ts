@@ -219,6 +219,8 @@ class DriverPool implements Postgres {
   /** Connections of transactions that were closed because they gave no response. */
   readonly #discarded = new WeakSet<Driver>();
   readonly #timeoutMs: number;
+  /** Begins a transaction. Connections through a pooler have no timeouts of their own. */
+  readonly #begin: string;
   /** A statement without a response after this time is late. */
   readonly #patienceMs: number;
 
@@ -227,6 +229,9 @@ class DriverPool implements Postgres {
     readonly options: PoolOptions,
   ) {
     this.#timeoutMs = options.statementTimeoutMs ?? defaultTimeoutMs;
+    const timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
+    const limits = timeouts.map((name) => `SET LOCAL ${name} = ${this.#timeoutMs}`);
+    this.#begin = options.isPooled ? ["BEGIN", ...limits].join("; ") : "BEGIN";
     this.#patienceMs = (this.#timeoutMs || Number.POSITIVE_INFINITY) + graceMs;
     this.#host = settings;
     this.#isAtPrimary = settings.others.length === 0;
@@ -256,7 +261,7 @@ class DriverPool implements Postgres {
     this.#reserved++;
     const send = (text: string) => this.#send(connection, text, [], false);
     try {
-      await send("BEGIN");
+      await send(this.#begin);
       const result = await work(this.#queriesOn(connection));
       await send("COMMIT");
       return result;

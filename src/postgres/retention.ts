@@ -64,6 +64,8 @@ async function keepOfPart(
     return await pool.transact(async (transaction) => {
       await before(transaction);
       await transaction.run("SET LOCAL lock_timeout = '200ms'");
+      // Everything waits for the lock of the table, also when this process is stopped meanwhile.
+      await transaction.run("SET LOCAL idle_in_transaction_session_timeout = '2s'");
       await transaction.run(`CREATE TABLE ${copy} (LIKE ${table} INCLUDING ALL)`);
       // All writes go through the partitioned table, so this lock keeps them from the part.
       await transaction.run(`LOCK TABLE ONLY ${table} IN ACCESS EXCLUSIVE MODE`);

@@ -25,9 +25,15 @@ export interface TcpProxy {
 
 /**
  * The message that a silent connection sends last: any, LISTEN, the first statement of a transaction, or COMMIT, which
- * the server does not get; or a COMMIT that it gets but whose answer is lost.
+ * the server does not get; or a COMMIT, or the lock of a table, that it gets but whose answer is lost.
  */
-export type SilentAt = "message" | "listen" | "statement" | "commit" | "answer to commit";
+export type SilentAt =
+  | "message"
+  | "listen"
+  | "statement"
+  | "commit"
+  | "answer to commit"
+  | "answer to table lock";
 
 interface Silence {
   readonly at: SilentAt;
@@ -49,11 +55,12 @@ export async function tcpProxy(firstTarget: number): Promise<TcpProxy> {
       statement: isInTransaction,
       commit: bytes.includes("COMMIT"),
       "answer to commit": bytes.includes("COMMIT"),
+      "answer to table lock": bytes.includes("LOCK TABLE"),
     };
     if (silence === null || !isIt[silence.at]) return { hit: null, isLost: false };
     const hit = silence;
     silence = null;
-    return { hit, isLost: hit.at !== "answer to commit" };
+    return { hit, isLost: !hit.at.startsWith("answer") };
   };
   const server = createServer((near) => {
     if (isCut) return void near.destroy();

@@ -1,8 +1,14 @@
 import { expect, test } from "bun:test";
 import { day, minute } from "../../../src/domain/time.ts";
-import { hasPostgres } from "../../support/postgres.ts";
+import { openPool } from "../../../src/postgres/pool.ts";
+import { openPostgresStore } from "../../../src/postgres/store.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
+import { afterThisTest } from "../../support/after-tests.ts";
+import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 import { ownPostgres } from "../../support/postgres-stores.ts";
 import { attemptResult, newEvent, storedAt, subscriber } from "../../support/store.ts";
+import { tcpProxy } from "../../support/tcp-proxy.ts";
+import { until } from "../../support/until.ts";
 
 const now = storedAt;
 const never = () => false;
@@ -96,3 +102,38 @@ test.skipIf(!hasPostgres)("only what is removed and was shown counts as removed"
   await prune(retention, now + 12 * day);
   expect(await removed()).toBe(1);
 });
+
+test.skipIf(!hasPostgres)(
+  "a server that becomes silent while it replaces a part holds up the others for a few seconds only",
+  async () => {
+    const { url, drop } = await emptyDatabase();
+    const proxy = await tcpProxy(Number(new URL(url).port));
+    const settings = readDatabaseUrl(url);
+    const silenced = await openPostgresStore({ ...settings, port: proxy.port }, { connections: 2 });
+    const other = await openPostgresStore(settings, { connections: 2 });
+    const pool = openPool(settings, { connections: 1 });
+    afterThisTest(async () => {
+      await Promise.all([silenced.close(), other.close(), pool.close()]);
+      proxy.stop();
+      await drop();
+    });
+    await subscriber(other);
+    const retention = { deliveredMs: day, failedMs: day, bodiesMs: day, byType: {} };
+    for (const at of [now, now + day + minute]) {
+      await other.retention.prune(retention, at);
+      await other.events.publish(newEvent(`at ${at}`, { published_at: at }), never);
+    }
+    const silent = proxy.silence("answer to table lock");
+    const pruned = silenced.retention.prune(retention, now + 9 * day).catch(() => {});
+    await silent;
+    await until(async () => {
+      const held = await pool.run("SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted");
+      return held.length > 0;
+    });
+    const startedAt = performance.now();
+    await other.events.publish(newEvent("meanwhile"), never);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    await pruned;
+  },
+  60_000,
+);

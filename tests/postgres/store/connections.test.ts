@@ -30,3 +30,21 @@ test.skipIf(!hasPostgres)("the use of the connections, and the times of statemen
   await Promise.all(transactions);
   expect(use()).toEqual({ limit: 2, inUse: 0, waiting: 0, statements: 8 });
 });
+
+test.skipIf(!hasPostgres).each([false, true])(
+  "transactions have the timeouts of the pool, also through a pooler: %p",
+  async (isPooled) => {
+    const { url, drop } = await emptyDatabase();
+    const pool = openPool(readDatabaseUrl(url), { connections: 1, statementTimeoutMs: 700, isPooled });
+    afterThisTest(async () => {
+      await pool.close();
+      await drop();
+    });
+    const set = await pool.transact(({ run }) =>
+      run(
+        "SELECT current_setting('statement_timeout') AS a, current_setting('idle_in_transaction_session_timeout') AS b",
+      ),
+    );
+    expect(set).toEqual([{ a: "700ms", b: "700ms" }]);
+  },
+);

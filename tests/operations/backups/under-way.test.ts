@@ -12,11 +12,11 @@ import {
   listedBackups,
   madeBackup,
   type ShownBackup,
-} from "../support/backups.ts";
-import { giveTables } from "../support/migrated.ts";
-import { users } from "../support/real-data.ts";
-import { json, ownDirectory, ownServer, type TestServer, testDirectory } from "../support/server.ts";
-import { until } from "../support/until.ts";
+} from "../../support/backups.ts";
+import { giveTables } from "../../support/migrated.ts";
+import { users } from "../../support/real-data.ts";
+import { json, ownDirectory, ownServer, type TestServer, testDirectory } from "../../support/server.ts";
+import { until } from "../../support/until.ts";
 
 // Backups while they are made, and of a database that is damaged.
 

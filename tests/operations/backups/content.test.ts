@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
-import { users } from "../support/real-data.ts";
-import { adminKey, json, testDirectory, testServer } from "../support/server.ts";
+import { backupFiles, backupsPath, madeBackup } from "../../support/backups.ts";
+import { users } from "../../support/real-data.ts";
+import { adminKey, json, testDirectory, testServer } from "../../support/server.ts";
 
 // `GET /admin/v1/backups/{id}/content`.
 

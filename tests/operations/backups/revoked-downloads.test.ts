@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { backupsPath, madeBackup } from "../support/backups.ts";
-import { RawClient } from "../support/raw-client.ts";
-import { json, testDirectory, testServer } from "../support/server.ts";
-import { until } from "../support/until.ts";
+import { backupsPath, madeBackup } from "../../support/backups.ts";
+import { RawClient } from "../../support/raw-client.ts";
+import { json, testDirectory, testServer } from "../../support/server.ts";
+import { until } from "../../support/until.ts";
 
 /*
  * A client decides how long it takes to read an answer. What is left of a long one goes to no key that was revoked.

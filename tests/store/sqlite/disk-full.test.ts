@@ -1,14 +1,14 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { metric } from "../support/metrics.ts";
-import { ownProcess, type ServerProcess } from "../support/process.ts";
-import { event as sample, subscriber } from "../support/publishing.ts";
-import { users } from "../support/real-data.ts";
-import { ownReceiver, type Receiver } from "../support/receiver.ts";
-import { json } from "../support/server.ts";
-import { canMount, SmallDisk } from "../support/small-disk.ts";
-import { until } from "../support/until.ts";
+import { metric } from "../../support/metrics.ts";
+import { ownProcess, type ServerProcess } from "../../support/process.ts";
+import { event as sample, subscriber } from "../../support/publishing.ts";
+import { users } from "../../support/real-data.ts";
+import { ownReceiver, type Receiver } from "../../support/receiver.ts";
+import { json } from "../../support/server.ts";
+import { canMount, SmallDisk } from "../../support/small-disk.ts";
+import { until } from "../../support/until.ts";
 
 describe.skipIf(!canMount)("a full disk", () => {
   let disk: SmallDisk;

@@ -1,11 +1,11 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { keptLog } from "../support/kept-log.ts";
-import { event, publish, subscribe } from "../support/publishing.ts";
-import { ownReceiver } from "../support/receiver.ts";
-import { json, ownDirectory, ownServer } from "../support/server.ts";
-import { until } from "../support/until.ts";
+import { keptLog } from "../../support/kept-log.ts";
+import { event, publish, subscribe } from "../../support/publishing.ts";
+import { ownReceiver } from "../../support/receiver.ts";
+import { json, ownDirectory, ownServer } from "../../support/server.ts";
+import { until } from "../../support/until.ts";
 
 interface Shown {
   readonly id: string;

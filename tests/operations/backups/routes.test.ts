@@ -11,9 +11,9 @@ import {
   madeBackup,
   type ShownBackup,
   sha256,
-} from "../support/backups.ts";
-import { users } from "../support/real-data.ts";
-import { Clock, json, ownDirectory, ownServer, refusal, type TestServer } from "../support/server.ts";
+} from "../../support/backups.ts";
+import { users } from "../../support/real-data.ts";
+import { Clock, json, ownDirectory, ownServer, refusal, type TestServer } from "../../support/server.ts";
 
 let data: string;
 let server: TestServer;

@@ -177,6 +177,12 @@ test("SQL stays in the implementations of the store; all other code uses domain/
   expect(wrong).toEqual([]);
 });
 
+test("only platform/platform-data.ts writes what the platform reports, because it updates the ranking with each write", () => {
+  const write = /\b(users|categories|channels|livestreams)\.(upsert|remove|replaceAll|endOthers|end)\(/;
+  const writers = files.filter((file) => !/^(store|postgres|web)\//.test(file) && write.test(textOf(file)));
+  expect(writers).toEqual(["platform/platform-data.ts"]);
+});
+
 test("the HTTP client for webhooks is one folder with one door, and its types share no name with others", () => {
   const folder = "delivery/send/";
   const rules = ["delivery/retry.ts"];

@@ -8,7 +8,7 @@ import { type DatabaseSettings, shownDataLocation } from "../store/location.ts";
 import { checkDatabase } from "../store/sqlite/backup.ts";
 import { databaseIn, lockDirectory, removeDatabase } from "../store/sqlite/directory.ts";
 import {
-  look,
+  inspect,
   type SchemaState,
   schemaState,
   settleDatabase,
@@ -67,7 +67,7 @@ export const migrate = command({
     check();
     const took = stopwatch();
     const planned = { data, backup, rebuildSearch };
-    const before = dryRun ? look(data, schemaState) : await upgrade(planned);
+    const before = dryRun ? inspect(data, schemaState) : await upgrade(planned);
     const report = directoryReport(before, planned, dryRun);
     await out.answer(report, directoryText(report, took()));
   },
@@ -84,7 +84,7 @@ async function upgrade({ data, backup, rebuildSearch }: Planned): Promise<Schema
   const lock = lockDirectory(data);
   let before: SchemaState;
   try {
-    before = look(data, schemaState);
+    before = inspect(data, schemaState);
     if (backup !== null) await makeBackup(data, backup);
     else if (before.pending.length > 0)
       note("The only way back to the older version is a backup; --backup makes one first.");

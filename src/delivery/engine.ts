@@ -1,5 +1,5 @@
 import { receives } from "../domain/applications.ts";
-import { type EventSink, type FilteredEvent, noReceiver } from "../domain/deliveries.ts";
+import { type FilteredEvent, noReceiver, type PublishToEngine } from "../domain/deliveries.ts";
 import { ownerGone } from "../domain/errors.ts";
 import { idTime } from "../domain/ids.ts";
 import type { ServerNotice, ServerNoticeData } from "../domain/notices.ts";
@@ -38,7 +38,7 @@ import type { DataStorage, DirectoryLock, OpenStorage, WriterConflict } from "..
 import { createDispatcher, type DispatcherStats } from "./attempt.ts";
 import { type MaintenanceSettings, maintenance, storingStatistics, stuckWatch } from "./maintenance.ts";
 import { createNotifier, noticesOf } from "./notices.ts";
-import { eventSink } from "./publish.ts";
+import { publishToEngine } from "./publish.ts";
 import type { EndedDelivery } from "./record.ts";
 import { replaying } from "./replays.ts";
 import { type Sample, type SampleExchange, sampleLimits, sendSample, type WatchSample } from "./sample.ts";
@@ -70,7 +70,7 @@ export interface EngineSettings extends MaintenanceSettings {
 }
 
 /** The part of the server that writes and delivers: the store, the dispatcher, retention. */
-export interface Engine extends EventSink {
+export interface Engine extends PublishToEngine {
   /** Resolves when the engine has started; rejects if that failed. Earlier calls wait for it. */
   readonly started: Promise<void>;
   readonly store: Store;
@@ -257,7 +257,7 @@ async function engineOn(
       callersChanged,
       deliveries: { ...dispatcher, wakeReplays: replays.wake, note: reports.note },
     }),
-    ...eventSink(store, dispatcher, { ...reports, traces: attempts }),
+    ...publishToEngine(store, dispatcher, { ...reports, traces: attempts }),
     listen(listener) {
       reports.listen(listener);
       replicas.onNotification((notification) => listener.replicaNotification(notification));

@@ -4,7 +4,7 @@ import type { Store } from "../domain/store.ts";
 import { noSpans } from "../runtime/tracing/collector.ts";
 import { withEffects } from "../store/effects.ts";
 import type { Engine } from "./engine.ts";
-import { eventSink } from "./publish.ts";
+import { publishToEngine } from "./publish.ts";
 import { DeliveryCounter } from "./record.ts";
 
 /** Returns an engine for data that no server runs on. It writes, and leaves deliveries to the next server. */
@@ -16,7 +16,7 @@ export function idleEngine(store: Store): Engine {
   return {
     started: Promise.resolve(),
     store: withEffects({ reads: store, writes: store }),
-    ...eventSink(store, dispatcher),
+    ...publishToEngine(store, dispatcher),
     listen() {},
     broadcast() {},
     async watchOutcomes() {},

@@ -1,7 +1,7 @@
 import type {
   DueDelivery,
-  EventSink,
   FilteredEvent,
+  PublishToEngine,
   ReserveSlot,
   StoredEvent,
 } from "../domain/deliveries.ts";
@@ -20,11 +20,11 @@ interface Observers {
 }
 
 /** Publishes events: stores them, then passes deliveries to the dispatcher in memory, as far as it has capacity. */
-export function eventSink(
+export function publishToEngine(
   store: Pick<Store, "events">,
   dispatcher: Pick<Dispatcher, "reserve" | "outcomeUnknown">,
   { streamed = () => {}, filtered = () => {}, traces = null }: Observers = {},
-): EventSink {
+): PublishToEngine {
   const keep = async <T extends Pick<StoredEvent, "taken" | "streamed" | "filtered">>(
     write: (reserveSlot: ReserveSlot) => Promise<T>,
   ): Promise<T> => {

@@ -42,7 +42,7 @@ export interface PublishedEvent {
 }
 
 /** Stores events with their deliveries, and starts to send them. */
-export interface EventSink {
+export interface PublishToEngine {
   publish(event: NewEvent): Promise<PublishedEvent>;
   /** Publishes all events, or none and rejects with `BatchRefused`. */
   publishAll(events: readonly NewEvent[]): Promise<readonly PublishedEvent[]>;

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { EventSink, NewEvent, PublishedEvent, TraceContext } from "../domain/deliveries.ts";
+import type { NewEvent, PublishedEvent, PublishToEngine, TraceContext } from "../domain/deliveries.ts";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import { type Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import { type EventType, versionRange } from "../domain/events/event-type.ts";
@@ -73,10 +73,10 @@ async function stored<T>(work: Promise<T>): Promise<T> {
 
 /**
  * Returns a publisher, which checks events against the catalogue in the main thread.
- * @param sink stores valid events
+ * @param engine stores valid events
  */
 export function createPublisher(
-  sink: EventSink,
+  engine: PublishToEngine,
   { now, catalogue, timeToLive = {}, traces = null }: PublisherOptions,
 ): Publisher {
   const newEvent = (input: unknown): NewEvent => {
@@ -110,14 +110,14 @@ export function createPublisher(
     },
     async publish(input, parent = null) {
       const event = newEvent(input);
-      const publish = (traced: NewEvent) => stored(inProgress.add(sink.publish(traced)));
+      const publish = (traced: NewEvent) => stored(inProgress.add(engine.publish(traced)));
       const published = await (traces ? traces.one(event, parent, publish) : publish(event));
       count(event);
       return published;
     },
     read: newEvent,
     async publishAll(events, parent = null) {
-      const publish = (traced: readonly NewEvent[]) => stored(inProgress.add(sink.publishAll(traced)));
+      const publish = (traced: readonly NewEvent[]) => stored(inProgress.add(engine.publishAll(traced)));
       const published = await (traces ? traces.all(events, parent, publish) : publish(events));
       events.forEach(count);
       return published;

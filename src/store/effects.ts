@@ -13,6 +13,9 @@ import { lazily } from "../runtime/lazily.ts";
  * - `Change`: a write that other parts of the server must know of. They are told after the commit and before the
  *   caller gets the result, so that what is acknowledged is visible everywhere.
  *
+ * The live order of categories has no column: it is in the main thread alone, and is opened after the store.
+ * `platform/platform-data.ts` makes all writes of what the platform reports, and updates the order.
+ *
  * Replicas have no column: triggers of the database notify them with the commit, and `deliveries` tells the owner of an
  * endpoint, wherever that is.
  */

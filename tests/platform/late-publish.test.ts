@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from "bun:test";
-import type { EventSink } from "../../src/domain/deliveries.ts";
+import type { PublishToEngine } from "../../src/domain/deliveries.ts";
 import { Catalogue } from "../../src/domain/events/catalogue.ts";
 import { second } from "../../src/domain/time.ts";
 import { createPublisher } from "../../src/platform/publisher.ts";
@@ -12,7 +12,7 @@ test.each(["publish", "publishAll"] as const)(
   "a %s that the storage does not end is refused after 20 s, and is in progress until it ends",
   async (name) => {
     const stored = Promise.withResolvers<never>();
-    const sink: EventSink = { publish: () => stored.promise, publishAll: () => stored.promise };
+    const sink: PublishToEngine = { publish: () => stored.promise, publishAll: () => stored.promise };
     const publisher = createPublisher(sink, { now: Date.now, catalogue: new Catalogue() });
     const input = event("channel.followed", { broadcaster_user_id: 1 });
     const work =

@@ -1,6 +1,6 @@
 import { createDispatcher } from "../../src/delivery/attempt.ts";
 import { noticesOf } from "../../src/delivery/notices.ts";
-import { eventSink } from "../../src/delivery/publish.ts";
+import { publishToEngine } from "../../src/delivery/publish.ts";
 import type { SendRequest, SendResult } from "../../src/delivery/send/send.ts";
 import { newSigningKey, readSigningKey } from "../../src/delivery/signature.ts";
 import { type Ownership, soleOwnership } from "../../src/domain/replicas.ts";
@@ -107,7 +107,7 @@ export function dispatching(
   });
   const stopping = new AbortController();
   const running = dispatcher.run(stopping.signal);
-  const { publish } = eventSink(store, dispatcher);
+  const { publish } = publishToEngine(store, dispatcher);
   return {
     dispatcher,
     sent,

@@ -1,7 +1,7 @@
 import { setPriority } from "node:os";
 import type { KindSizes } from "../../domain/storage.ts";
 import { type NoCalls, runThread, type ThreadContract } from "../../runtime/threads.ts";
-import { look } from "../../store/sqlite/open.ts";
+import { inspect } from "../../store/sqlite/open.ts";
 import {
   type BrokenBodies,
   brokenBodies,
@@ -39,9 +39,9 @@ export interface DatabaseThread extends ThreadContract {
 }
 
 runThread<DatabaseThread>(async ({ start: { data, full } }) => ({
-  brokenPages: () => look(data, (db) => brokenPages(db, full)),
-  danglingTables: () => look(data, danglingTables),
-  brokenBodies: () => look(data, brokenBodies),
-  facts: () => look(data, databaseFacts),
-  sizes: () => look(data, sizesByKind),
+  brokenPages: () => inspect(data, (db) => brokenPages(db, full)),
+  danglingTables: () => inspect(data, danglingTables),
+  brokenBodies: () => inspect(data, brokenBodies),
+  facts: () => inspect(data, databaseFacts),
+  sizes: () => inspect(data, sizesByKind),
 }));

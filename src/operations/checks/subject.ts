@@ -7,7 +7,7 @@ import type { Config } from "../../server/settings/config.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
 import { type DatabaseSettings, locationOf } from "../../store/location.ts";
 import { becomeOwner, databaseIn, holderOf } from "../../store/sqlite/directory.ts";
-import { look, type SchemaState, schemaState } from "../../store/sqlite/open.ts";
+import { inspect, type SchemaState, schemaState } from "../../store/sqlite/open.ts";
 import { databaseFacts, type FileFacts } from "../../store/sqlite/sizes.ts";
 import type { DatabaseStorage } from "../../store/storage.ts";
 import { factsElsewhere, type Pages, readPages } from "./database-thread.ts";
@@ -193,8 +193,8 @@ export class Subject {
     try {
       if (place === "server")
         return { schema, facts: await factsElsewhere(program, directory), problem: null };
-      schema = look(directory, schemaState);
-      const facts = schema.pending.length > 0 ? null : look(directory, databaseFacts);
+      schema = inspect(directory, schemaState);
+      const facts = schema.pending.length > 0 ? null : inspect(directory, databaseFacts);
       return { schema, facts, problem: null };
     } catch (error) {
       return { schema, facts: null, problem: messageOf(error) };

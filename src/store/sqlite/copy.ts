@@ -31,7 +31,7 @@ import {
 } from "./directory.ts";
 import { codeOf } from "./faults.ts";
 import { migrate } from "./migrations.ts";
-import { look, openDatabase, schemaState } from "./open.ts";
+import { inspect, openDatabase, schemaState } from "./open.ts";
 import { fillingSearch } from "./search.ts";
 
 /** Tables that are not copied, with the reason. */
@@ -99,7 +99,7 @@ export function reopenDirectory(directory: string): boolean {
 function openNewest(directory: string) {
   const lock = lockDirectory(directory);
   try {
-    if (look(directory, schemaState).pending.length > 0) {
+    if (inspect(directory, schemaState).pending.length > 0) {
       throw new StoreError(
         `The data of ${directory} is of an older version. Migrate it first: onair migrate --data ${directory}`,
         true,

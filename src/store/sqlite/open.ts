@@ -28,16 +28,16 @@ import { becomeWriter } from "./storage-check.ts";
  * would. `read` may be called twice. A process of root becomes the owner of the directory first. Throws a `StoreError`
  * when the database cannot be read.
  */
-export function look<T>(directory: string, read: (db: Database) => T): T {
+export function inspect<T>(directory: string, read: (db: Database) => T): T {
   try {
     becomeOwner(directory);
-    return looking(directory, read);
+    return inspected(directory, read);
   } catch (error) {
     throw explain(error, directory);
   }
 }
 
-function looking<T>(directory: string, read: (db: Database) => T): T {
+function inspected<T>(directory: string, read: (db: Database) => T): T {
   const file = databaseIn(directory);
   if (statSync(file, { throwIfNoEntry: false })?.size === 0) throw damaged(file, "it is empty");
   // A server that has ended leaves an empty log or none.

@@ -1,5 +1,5 @@
 import { createDispatcher } from "../../../src/delivery/attempt.ts";
-import { eventSink } from "../../../src/delivery/publish.ts";
+import { publishToEngine } from "../../../src/delivery/publish.ts";
 import { newSigningKey, readSigningKey } from "../../../src/delivery/signature.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Store } from "../../../src/domain/store.ts";
@@ -70,7 +70,7 @@ export function engineProcess({ store, time, receivers, log, start, ...limits }:
     gates,
     dispatcher,
     store: withEffects({ reads: gated, writes: gated, deliveries: dispatcher }),
-    sink: eventSink(gated, dispatcher),
+    sink: publishToEngine(gated, dispatcher),
     /** Changes with whatever the engine does. */
     get activity() {
       return gates.passed + looks;

@@ -3,7 +3,6 @@ import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server
 import { oauthRoutes } from "./oauth.ts";
 import { openApiRoutes } from "./openapi/scalar.ts";
 import { applicationRoutes } from "./public/application.ts";
-import { assetRoutes } from "./public/assets.ts";
 import { categoryRoutes } from "./public/categories.ts";
 import { deliveryRoutes } from "./public/deliveries.ts";
 import { noticeRoutes } from "./public/endpoint.ts";
@@ -18,7 +17,7 @@ import {
   type TokenListener,
   withTokens,
 } from "./public/listener.ts";
-import { docsRoutes, welcomeRoutes } from "./public/pages.ts";
+import { assetRoutes, docsRoutes, welcomeRoutes } from "./public/pages.ts";
 import { ownerLoginRoutes, portalCookie, portalRoutes, portalSessionRoutes } from "./public/portal.ts";
 import { replayRoutes } from "./public/replays.ts";
 import { outcomeRoute, statisticRoutes } from "./public/statistics.ts";

@@ -1,7 +1,7 @@
 import { OperatorKeys } from "../api/admin/operator-keys.ts";
 import { Changes, rateLimiter, type UsageReport } from "../api/http/access.ts";
 import { Cursors } from "../api/http/cursors.ts";
-import { LoginChallenges } from "../api/http/seal.ts";
+import { LoginChallenges } from "../api/http/oauth.ts";
 import { OutcomeStreams } from "../api/stream/outcome-streams.ts";
 import type { Engine } from "../delivery/engine.ts";
 import { catalogueOf, updateCatalogue } from "../domain/events/registered.ts";

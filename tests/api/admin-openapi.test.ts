@@ -5,7 +5,7 @@ import { adminApp } from "../../src/api/admin.ts";
 import { rateLimiter } from "../../src/api/http/access.ts";
 import { Traffic } from "../../src/api/http/context.ts";
 import { Cursors } from "../../src/api/http/cursors.ts";
-import { LoginChallenges } from "../../src/api/http/seal.ts";
+import { LoginChallenges } from "../../src/api/http/oauth.ts";
 import { Catalogue } from "../../src/domain/events/catalogue.ts";
 import { endpointNotices, serverNotices } from "../../src/domain/notices.ts";
 import { createLog } from "../../src/runtime/log.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { authenticator, rateLimiter } from "../../src/api/http/access.ts";
 import { Cursors } from "../../src/api/http/cursors.ts";
 import { statusOf } from "../../src/api/http/errors.ts";
-import { LoginChallenges } from "../../src/api/http/seal.ts";
+import { LoginChallenges } from "../../src/api/http/oauth.ts";
 import { publicApp } from "../../src/api/public.ts";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { Catalogue } from "../../src/domain/events/catalogue.ts";

@@ -2,9 +2,8 @@ import { DomainError } from "../../domain/errors.ts";
 import { versionWithCommit } from "../../runtime/version.ts";
 import type { ConsoleSession } from "../../web/session.ts";
 import { hasBearer } from "../http/access.ts";
-import { isFromPage } from "../http/browsers.ts";
 import { type RequestContext, reply, replyJson } from "../http/context.ts";
-import { pageRoutes } from "../http/pages.ts";
+import { isFromPage, pageRoutes } from "../http/pages.ts";
 import { type AdminListener, everyRole } from "./listener.ts";
 import type { OperatorSessions } from "./operator-keys.ts";
 

@@ -12,7 +12,7 @@ import { second } from "../../domain/time.ts";
 import { newSecret, secretHash } from "../../domain/tokens.ts";
 import { inTime } from "../../runtime/event-loop.ts";
 import type { Log } from "../../runtime/log.ts";
-import { pageCookie, sessionMs } from "../http/browsers.ts";
+import { pageCookie, sessionMs } from "../http/pages.ts";
 
 interface OperatorKeyOptions {
   readonly store: Pick<Store, "operatorKeys">;

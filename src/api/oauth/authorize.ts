@@ -2,7 +2,6 @@ import { Type } from "@sinclair/typebox";
 import { type Application, isRegistered, withParameters } from "../../domain/applications.ts";
 import { loginLifetimeMs, loginLimits, newSecret, secretHash } from "../../domain/tokens.ts";
 import { file, noContent } from "../http/answers.ts";
-import { cookiesOf, privateCookie } from "../http/browsers.ts";
 import { type RequestContext, reply } from "../http/context.ts";
 import { noLogin, OAuthError, oauthPaths, replyProblem } from "../http/errors.ts";
 import {
@@ -14,7 +13,7 @@ import {
   repetition,
   scopeField,
 } from "../http/oauth.ts";
-import { htmlHeaders, htmlPage } from "../http/pages.ts";
+import { cookiesOf, htmlHeaders, htmlPage, privateCookie } from "../http/pages.ts";
 import type { PublicDeps, PublicListener } from "../public/listener.ts";
 
 /*

@@ -18,8 +18,8 @@ import {
   TextParameter,
   WebUrl,
 } from "../http/parameters.ts";
-import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./listener.ts";
+import { defaultPictures } from "./pages.ts";
 
 export const TagSchema = named("Tag", "A tag of a category.", {
   id: about(Id, "Id of the tag."),

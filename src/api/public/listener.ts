@@ -21,7 +21,6 @@ import {
   type Requirement,
   tokenOf,
 } from "../http/access.ts";
-import type { PageCookie } from "../http/browsers.ts";
 import { type Caller, type RequestContext, Traffic } from "../http/context.ts";
 import type { Cursors } from "../http/cursors.ts";
 import {
@@ -33,9 +32,9 @@ import {
 } from "../http/documentation.ts";
 import type { OAuthErrorCode, PublicErrorCode } from "../http/errors.ts";
 import { asGate, type GateContext, type InputSchemas, type OpenContext, routeInput } from "../http/input.ts";
+import type { LoginChallenges } from "../http/oauth.ts";
 import { type OAuthClientKind, type OAuthFormContext, oauthClientGate } from "../http/oauth.ts";
-import type { PageLook } from "../http/pages.ts";
-import type { LoginChallenges } from "../http/seal.ts";
+import type { PageCookie, PageLook } from "../http/pages.ts";
 import { listener } from "../http/server.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import type { EventStreams } from "../stream/streams.ts";

@@ -1,8 +1,8 @@
+import { readFileSync } from "node:fs";
 import type { AnyElysia } from "elysia";
 import { DomainError } from "../../domain/errors.ts";
 import { isThisMachineAlone } from "../../runtime/client-address.ts";
-import { isFromPage, knownHosts } from "../http/browsers.ts";
-import { cachedLast, replyCompressed, replyContent } from "../http/content.ts";
+import { cacheableFor, cachedLast, contentOf, replyCompressed, replyContent } from "../http/content.ts";
 import { type RequestContext, reply } from "../http/context.ts";
 import {
   contentsOf,
@@ -10,6 +10,8 @@ import {
   fontHeaders,
   fontPath,
   found,
+  isFromPage,
+  knownHosts,
   pageFiles,
   pageHeaders,
   pageRoute,
@@ -17,7 +19,42 @@ import {
   replyFile,
 } from "../http/pages.ts";
 import { replyStream } from "../stream/event-stream.ts";
+import bannerFile from "./assets/category-banner.png" with { type: "file" };
+import iconFile from "./assets/category-icon.png" with { type: "file" };
+import profileFile from "./assets/profile-picture.png" with { type: "file" };
 import type { PublicDeps, PublicListener } from "./listener.ts";
+
+/*
+ * What the public listener serves to browsers beside the portal: the default pictures, the documentation, and the start
+ * page of `onair dev`.
+ */
+
+const paths = {
+  profile: "/assets/profile-picture.png",
+  icon: "/assets/category-icon.png",
+  banner: "/assets/category-banner.png",
+} as const;
+
+const files = { profile: profileFile, icon: iconFile, banner: bannerFile } as const;
+
+/** Returns the URLs of the default pictures on the server at `publicUrl`. */
+export function defaultPictures(publicUrl: string): Readonly<Record<keyof typeof paths, string>> {
+  const { profile, icon, banner } = paths;
+  return { profile: publicUrl + profile, icon: publicUrl + icon, banner: publicUrl + banner };
+}
+
+/** Serves the default pictures from memory. */
+export function assetRoutes(app: PublicListener): void {
+  for (const name of ["profile", "icon", "banner"] as const) {
+    const picture = contentOf(new Uint8Array(readFileSync(files[name])));
+    const headers = { "content-type": "image/png", ...cacheableFor(604_800) };
+    app.get(paths[name], ({ requestContext }) => replyContent(requestContext, picture, headers), {
+      unlimited: true,
+      parse: "none",
+      detail: { hide: true },
+    });
+  }
+}
 
 const docsPath = "/docs";
 

@@ -5,11 +5,10 @@ import { ulidPattern } from "../../domain/ids.ts";
 import { isoTime, minute } from "../../domain/time.ts";
 import { codeChallenge, loginLifetimeMs, newSecret, secretHash, sessionFamily } from "../../domain/tokens.ts";
 import type { LoginBegun, OwnedApplications, PortalSession } from "../../web/session.ts";
-import { isFromPage, pageCookie, sessionMs } from "../http/browsers.ts";
 import { reply, replyJson } from "../http/context.ts";
 import { oauthPaths } from "../http/errors.ts";
 import { requireClientStill } from "../http/oauth.ts";
-import { pageRoutes } from "../http/pages.ts";
+import { isFromPage, pageCookie, pageRoutes, sessionMs } from "../http/pages.ts";
 import { noOtherFields } from "../http/parameters.ts";
 import type { PublicDeps, PublicListener, TokenListener } from "./listener.ts";
 

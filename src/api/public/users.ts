@@ -14,8 +14,8 @@ import {
   TextParameter,
   WebUrl,
 } from "../http/parameters.ts";
-import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
+import { defaultPictures } from "./pages.ts";
 
 const Username = TextParameter({
   ...usernameForm,

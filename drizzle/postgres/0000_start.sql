@@ -149,7 +149,8 @@ CREATE TABLE "endpoints" (
 	"last_failure_error" text,
 	"last_failure_outcome" text,
 	"paused_until" bigint,
-	"revision" bigint NOT NULL
+	"revision" bigint NOT NULL,
+	"last_failing_since" bigint
 );
 --> statement-breakpoint
 CREATE TABLE "event_ids" (
@@ -265,6 +266,7 @@ CREATE TABLE "replays" (
 	"application_id" text COLLATE "C" NOT NULL,
 	"broadcaster_user_id" bigint,
 	"subscription_id" text COLLATE "C",
+	"of_broadcaster" bigint,
 	"status" text COLLATE "C",
 	"type" text COLLATE "C",
 	"from_at" bigint NOT NULL,

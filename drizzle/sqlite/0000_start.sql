@@ -140,7 +140,7 @@ CREATE UNIQUE INDEX `deliveries_id_unique` ON `deliveries` (`id`);--> statement-
 CREATE INDEX `deliveries_due` ON `deliveries` (`application_id`,`next_attempt_at`) WHERE "deliveries"."next_attempt_at" IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `deliveries_handed_out` ON `deliveries` (`seq`) WHERE "deliveries"."status" = 'pending' AND "deliveries"."next_attempt_at" IS NULL;--> statement-breakpoint
 CREATE INDEX `deliveries_application` ON `deliveries` ("seq" >> 12,`application_id`,`subscription_id`);--> statement-breakpoint
-CREATE INDEX `deliveries_failed` ON `deliveries` (`application_id`) WHERE "deliveries"."status" IN ('failed', 'expired');--> statement-breakpoint
+CREATE INDEX `deliveries_failed` ON `deliveries` (`application_id`) WHERE "deliveries"."status" IN ('failed', 'expired', 'canceled');--> statement-breakpoint
 CREATE TABLE `endpoints` (
 	`application_id` text PRIMARY KEY NOT NULL,
 	`failing_since` integer,
@@ -155,6 +155,7 @@ CREATE TABLE `endpoints` (
 	`last_failure_outcome` text,
 	`paused_until` integer,
 	`revision` integer NOT NULL,
+	`last_failing_since` integer,
 	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
@@ -293,6 +294,7 @@ CREATE TABLE `replays` (
 	`application_id` text NOT NULL,
 	`broadcaster_user_id` integer,
 	`subscription_id` text,
+	`of_broadcaster` integer,
 	`status` text,
 	`type` text,
 	`from_at` integer NOT NULL,

@@ -2,9 +2,8 @@ import type { Static } from "@sinclair/typebox";
 import type { OwnedDelivery, OwnedReplay, OwnedSentDelivery } from "../api/admin/deliveries.ts";
 import type { Client } from "../client/create-client.ts";
 import { sleep } from "../client/http.ts";
-import { deliveryStatuses } from "../domain/deliveries.ts";
+import { statusFilters } from "../domain/deliveries.ts";
 import { builtInEventNames } from "../domain/events/built-in.ts";
-import { isoTime } from "../domain/time.ts";
 import { escaped } from "../runtime/terminal.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { command, type Given, readSince, switches, valued } from "./arguments.ts";
@@ -23,16 +22,26 @@ import { untilEnded } from "./signals.ts";
 type Attempt = Delivery["attempts"][number];
 
 /** The outcome comes first, because a narrow terminal cuts the last columns. */
-const columns = ["ID", "STATUS", "LAST", "TYPE", "ATTEMPTS", "PUBLISHED"];
+const columns = ["ID", "STATUS", "LAST", "TYPE", "CHANNEL", "ATTEMPTS", "PUBLISHED"];
 
 /** The columns of a list of deliveries; for operators with the application. */
 export function deliveryColumns({ forOperator }: { readonly forOperator: boolean }): string[] {
   return forOperator ? [...columns, "APPLICATION"] : columns;
 }
 
-function deliveryCells({ id, created_at, status, type, attempts, app_id }: Delivery): string[] {
+function deliveryCells(delivery: Delivery): string[] {
+  const { id, created_at, status, type, attempts, app_id, broadcaster_user_id } = delivery;
+  const channel = delivery.broadcaster_username ?? String(broadcaster_user_id);
   const last = attempts.at(-1);
-  const cells = [id, status, last ? outcomeOf(last) : "-", type, String(attempts.length), created_at];
+  const cells = [
+    id,
+    status,
+    last ? outcomeOf(last) : "-",
+    type,
+    channel,
+    String(attempts.length),
+    created_at,
+  ];
   return app_id === undefined ? cells : [...cells, app_id];
 }
 
@@ -225,7 +234,7 @@ function noteReplay({ id, app_id, state, queued }: ReplayAnswer, option: string)
 const help = `Usage: onair deliveries list [filters] [--follow] [options]
        onair deliveries show <id>
        onair deliveries retry <id> [--wait]
-       onair deliveries replay (--from TIME --to TIME | --since DURATION) [filters] [--wait]
+       onair deliveries replay (--from TIME [--to TIME] | --since DURATION) [filters] [--wait]
        onair deliveries replay <replay id> [--wait | --cancel]
        onair deliveries release
 
@@ -234,8 +243,8 @@ Shows the deliveries of events, and sends them again.
   list           lists deliveries, newest first, with their last attempt
   show           shows a delivery: its attempts, and the last request
   retry          sends a delivery again now, with the same id
-  replay         sends a range of deliveries again; with the id of a replay: shows its progress, or
-                 cancels it
+  replay         sends the missed deliveries of a range again; with the id of a replay: shows its
+                 progress, or cancels it
   release        for operators: lets a server send that holds all deliveries, because its data was
                  restored from a backup or it has --hold-deliveries. First make sure that no other
                  server of the same data runs
@@ -244,13 +253,16 @@ Shows the deliveries of events, and sends them again.
                      --json one line for each
   --subscription ID  of this subscription
   --event ID         for list: of the event with this id, for all its subscriptions
-  --status STATUS    pending, delivered, failed, expired or canceled
+  --broadcaster ID   of the channel of this user
+  --status STATUS    pending, delivered, failed, expired or canceled; missed is each of the last three,
+                     and the default for replay; any is each of all
   --type TYPE        of this event type, like channel.followed
   --after TIME, --before TIME
                      for list: of events published in this range, like 2026-01-14T16:00:00Z
   --from TIME, --to TIME
                      for replay: likewise
-  --since DURATION   instead: of events published since then, like 90s, 30m, 1h or 2d ago
+  --since DURATION   instead: of events published since then, like 90s, 30m, 1h or 2d ago; for replay
+                     also last_failure: since the endpoint began to fail, the last time that it did
   --dry-run          for replay: only count the deliveries
   --wait             for retry: wait for the attempt; for replay: wait until all are queued
   --cancel           for replay: cancel it
@@ -278,7 +290,12 @@ Exit code: 0 on success, 1 on failure (with --wait: if the retry was not deliver
 was canceled), 2 for wrong usage.
 `;
 
-const filters = valued("application", "subscription", "status", "type", "since");
+/** `--status` for deliveries of every status. */
+const anyStatus = "any";
+/** `--since` of a replay: when the endpoint began to fail. */
+const lastFailure = "last_failure";
+
+const filters = valued("application", "subscription", "broadcaster", "status", "type", "since");
 const options = {
   ...targetOptions,
   ...publicOptions,
@@ -304,12 +321,13 @@ export const deliveries = command({
   summary: "show deliveries, and send them again",
   help,
   options,
-  choices: { status: deliveryStatuses },
+  choices: { status: [...statusFilters, anyStatus] },
   actions,
   values: { type: builtInEventNames },
   async run({ action, words: [id], values, env, out, mistakes, check }) {
     const isOwn = usesPublicApi(values, env);
-    const after = readSince(values.since, mistakes);
+    const isSinceFailure = action === "replay" && values.since === lastFailure;
+    const after = isSinceFailure ? undefined : readSince(values.since, mistakes);
     mistakes.push(...misuse(action, id, values, isOwn));
     const paging = readPaging(values, mistakes);
     const perform = async (api: DeliveriesApi, option: string): Promise<number> => {
@@ -358,14 +376,15 @@ function misuse(action: Action, id: string | undefined, values: Values, isOwn: b
     );
   if (since && (after || before || from || to))
     mistakes.push("--since excludes --after, --before, --from and --to");
+  if (values.broadcaster !== undefined && !/^[1-9][0-9]{0,15}$/.test(values.broadcaster))
+    mistakes.push("--broadcaster must be the id of a user");
   if (follow && (before || cursor || all))
     mistakes.push("--follow excludes --before, --cursor and --all, because it shows new deliveries");
   if (action === "replay" && id === undefined) {
     if (cancel) mistakes.push("--cancel needs the id of a replay");
-    const hasRange = since || (from && to);
-    if (isOwn && !hasRange) mistakes.push("--from and --to, or --since, are needed");
-    if (!isOwn && !(application && hasRange))
-      mistakes.push("--application is needed, and --from and --to, or --since");
+    const hasRange = since || from;
+    if (isOwn && !hasRange) mistakes.push("--from or --since is needed");
+    if (!isOwn && !(application && hasRange)) mistakes.push("--application is needed, and --from or --since");
   }
   if (action === "replay" && id !== undefined && (application || from || to || since))
     mistakes.push("the id of a replay excludes --application, --from, --to and --since");
@@ -390,7 +409,13 @@ async function release(target: Target, out: Output): Promise<number> {
 }
 
 const filtersOf = ({ application, subscription, status, type }: Values) => {
-  return { application_id: application, subscription_id: subscription, status, type };
+  const isAny = status === anyStatus;
+  return {
+    application_id: application,
+    subscription_id: subscription,
+    status: isAny ? undefined : status,
+    type,
+  };
 };
 
 async function list(
@@ -401,7 +426,8 @@ async function list(
   forOperator: boolean,
 ): Promise<void> {
   const { after, before, follow = false } = values;
-  const query = { ...filtersOf(values), event_id: values.event, after, before };
+  const { broadcaster, event: event_id } = values;
+  const query = { ...filtersOf(values), broadcaster, event_id, after, before };
   if (follow) return followDeliveries(api, { query, first: paging.limit, forOperator, out });
   const isFiltered = Object.values(query).some((value) => value);
   await out.list(
@@ -426,9 +452,13 @@ function hintAt({ event = "", status }: Values): string {
 
 /** Returns the replay to start or to show. Cancels it when requested. */
 async function asked(api: DeliveriesApi, id: string | undefined, values: Values, since: string | undefined) {
-  const { from = since, "dry-run": dry_run = false, cancel } = values;
-  const to = values.to ?? (since && isoTime(Date.now()));
-  if (id === undefined) return { range: { ...filtersOf(values), from, to, dry_run } };
+  const { from = since, to, "dry-run": dry_run = false, cancel, broadcaster } = values;
+  if (id === undefined) {
+    const filters = filtersOf({ ...values, status: values.status ?? "missed" });
+    const start = values.since === lastFailure ? { since: lastFailure } : { from };
+    const broadcaster_user_id = broadcaster === undefined ? undefined : Number(broadcaster);
+    return { range: { ...filters, broadcaster_user_id, ...start, to, dry_run } };
+  }
   if (cancel) await api.cancelReplay(id);
   return { id };
 }

@@ -7,6 +7,15 @@ import type { NewNotice } from "./notices.ts";
 export const deliveryStatuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
+/** Filters by status. `missed`: failed, expired or canceled, of a subscription that still exists. */
+export const statusFilters = [...deliveryStatuses, "missed"] as const;
+export type StatusFilter = (typeof statusFilters)[number];
+
+/** Returns the statuses that a filter selects. */
+export function statusesIn(filter: StatusFilter): readonly DeliveryStatus[] {
+  return filter === "missed" ? ["failed", "expired", "canceled"] : [filter];
+}
+
 /** An event as the platform publishes it. */
 export interface NewEvent {
   /** The platform's id, or a generated one. */
@@ -151,6 +160,8 @@ export interface DeliveryRecord {
   readonly type: string;
   readonly version: number;
   readonly broadcaster_user_id: number;
+  /** null when the broadcaster is no longer a user. */
+  readonly broadcaster_username: string | null;
   readonly sequence: number;
   /** A pending delivery of a deleted subscription is shown as `canceled`. */
   readonly status: DeliveryStatus;
@@ -183,7 +194,7 @@ export const everything: DeliveryScope = { application_id: null, broadcaster_use
 export interface DeliveryFilter extends DeliveryScope {
   readonly subscription_id: string | null;
   readonly event_id: string | null;
-  readonly status: DeliveryStatus | null;
+  readonly status: StatusFilter | null;
   readonly type: string | null;
   /** Events published at this time or later, in milliseconds since the epoch. */
   readonly after: number | null;

@@ -21,6 +21,8 @@ export interface Endpoint {
   readonly revision: number;
   /** The first failure since the last success; null when there is none. */
   readonly failing_since: number | null;
+  /** When the last failures began, also after a success; null when there was none. */
+  readonly last_failing_since: number | null;
   /** Failed attempts since the last success. */
   readonly failures: number;
   /** When the current failures were first announced; null when there is nothing to recover from. */
@@ -43,6 +45,7 @@ export function newEndpoint(application_id: string, generation = 0): Endpoint {
     generation,
     revision: 0,
     failing_since: null,
+    last_failing_since: null,
     failures: 0,
     warned_at: null,
     disabled_at: null,
@@ -104,6 +107,7 @@ export function afterAttempt(
   const failed: Endpoint = {
     ...endpoint,
     failing_since,
+    last_failing_since: failing_since,
     failures: endpoint.failures + 1,
     last_failure_at: at,
     last_failure_status: status,
@@ -145,12 +149,15 @@ export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
   return { ...endpoint, generation, ...well };
 }
 
-/** The state of a new generation with another URL: initial, except that `warned_at` stays, and `revision` goes on. */
+/**
+ * The state of a new generation with another URL: initial, except that `warned_at` and `last_failing_since` stay, and
+ * `revision` goes on.
+ */
 export function atAnotherUrl(
-  { application_id, revision, warned_at }: Endpoint,
+  { application_id, revision, warned_at, last_failing_since }: Endpoint,
   generation: number,
 ): Endpoint {
-  return { ...newEndpoint(application_id, generation), revision, warned_at };
+  return { ...newEndpoint(application_id, generation), revision, warned_at, last_failing_since };
 }
 
 /** The state of each application's endpoint. */

@@ -1,4 +1,4 @@
-import { type DeliveryScope, type DeliveryStatus, maxAttempts } from "./deliveries.ts";
+import { type DeliveryScope, maxAttempts, type StatusFilter } from "./deliveries.ts";
 import { DomainError, type FieldProblem, invalidFields } from "./errors.ts";
 import { day } from "./time.ts";
 
@@ -8,7 +8,9 @@ export type ReplayState = (typeof replayStates)[number];
 /** The range of a replay: the deliveries of an application, of events published in a range of time. */
 interface ReplayRange {
   readonly subscription_id: string | null;
-  readonly status: DeliveryStatus | null;
+  readonly status: StatusFilter | null;
+  /** Only deliveries of events of this broadcaster. */
+  readonly of_broadcaster: number | null;
   readonly type: string | null;
   /** The range of publishing times, `to` exclusive: milliseconds since the epoch. */
   readonly from: number;
@@ -73,9 +75,13 @@ export function checkRange({ from, to }: Pick<ReplayRange, "from" | "to">): void
 
 /** Whether two replays of an application could send the same delivery. */
 export function overlap(a: ReplayRange, b: ReplayRange): boolean {
-  const share = (one: string | null, other: string | null) => one === null || other === null || one === other;
+  const share = <T>(one: T | null, other: T | null) => one === null || other === null || one === other;
   return (
-    a.from < b.to && b.from < a.to && share(a.subscription_id, b.subscription_id) && share(a.type, b.type)
+    a.from < b.to &&
+    b.from < a.to &&
+    share(a.subscription_id, b.subscription_id) &&
+    share(a.type, b.type) &&
+    share(a.of_broadcaster, b.of_broadcaster)
   );
 }
 

@@ -8,6 +8,7 @@ import {
   type LockedRecords,
   mostPendingCounted,
   type SentDelivery,
+  statusesIn,
 } from "../domain/deliveries.ts";
 import type { NewNotice } from "../domain/notices.ts";
 import {
@@ -29,13 +30,15 @@ const maxRows = 2_000;
 /** The most pending deliveries of a subscription that are counted. */
 const maxCounted = 5_000;
 
+const isSubscribed = "(SELECT count(*) > 0 FROM subscriptions s WHERE s.id = d.subscription_id)";
+
 /** Column: the status of a delivery `d`. A pending delivery of a deleted subscription is shown as canceled. */
-const shownStatus = `CASE WHEN d.status = 'pending'
-    AND (SELECT count(*) = 0 FROM subscriptions s WHERE s.id = d.subscription_id)
+const shownStatus = `CASE WHEN d.status = 'pending' AND NOT ${isSubscribed}
   THEN 'canceled' ELSE d.status END`;
 
 const shown = `d.seq::float8, d.id, d.application_id, d.subscription_id, d.event_id, d.type, d.version::float8,
-  d.broadcaster_user_id::float8, d.sequence::float8, d.next_attempt_at::float8, d.expires_at::float8,
+  d.broadcaster_user_id::float8,
+  (SELECT u.username FROM users u WHERE u.id = d.broadcaster_user_id) AS broadcaster_username, d.sequence::float8, d.next_attempt_at::float8, d.expires_at::float8,
   d.finished_at::float8, d.published_at::float8, ${shownStatus} AS status, d.attempt_log AS attempts`;
 
 interface Looked {
@@ -59,7 +62,7 @@ export function deliveryLog(queries: Queries): Pick<
       filter;
     const { from, to } = await positions.between(after, before);
     const top = to === null ? below : Math.min(to, below ?? to);
-    const isFailedOrExpired = status === "failed" || status === "expired";
+    const isUndelivered = status === "failed" || status === "expired" || status === "missed";
     // `looked` has the conditions that use an index, and a limit. `found` applies the other conditions to its rows.
     const rows = await queries.run<LoggedRow>(
       `WITH looked AS MATERIALIZED (
@@ -67,7 +70,7 @@ export function deliveryLog(queries: Queries): Pick<
          WHERE seq >= $1 AND ($2::bigint IS NULL OR seq < $2)
            ${application_id === null ? "AND $3::text IS NULL" : "AND application_id = $3::text"}
            ${event_id === null ? "AND $11::text IS NULL" : "AND event_id = $11::text"}
-           ${isFailedOrExpired && application_id !== null ? "AND status IN ('failed', 'expired')" : ""}
+           ${isUndelivered && application_id !== null ? "AND status IN ('failed', 'expired', 'canceled')" : ""}
          ORDER BY d.seq DESC LIMIT ${maxRows}
        ),
        found AS (
@@ -75,7 +78,8 @@ export function deliveryLog(queries: Queries): Pick<
          WHERE ($4::text IS NULL OR subscription_id = $4) AND ($5::text IS NULL OR type = $5)
            AND ($6::bigint IS NULL OR broadcaster_user_id = $6)
            AND ($7::bigint IS NULL OR published_at >= $7) AND ($8::bigint IS NULL OR published_at < $8)
-           AND ($9::text IS NULL OR ${shownStatus} = $9)
+           AND ($9::text IS NULL OR ${shownStatus} IN (SELECT json_array_elements_text($9::json)))
+           ${status === "missed" ? `AND ${isSubscribed}` : ""}
          ORDER BY d.seq DESC LIMIT $10
        )
        SELECT ${shown}, l.looked::float8, l.lowest::float8
@@ -90,7 +94,7 @@ export function deliveryLog(queries: Queries): Pick<
         broadcaster_user_id,
         after,
         before,
-        status,
+        status && JSON.stringify(statusesIn(status)),
         limit + 1,
         event_id,
       ],

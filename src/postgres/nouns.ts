@@ -1,4 +1,5 @@
-import { and, count, eq, gte, lt, sql } from "drizzle-orm";
+import { and, count, eq, gte, inArray, lt, sql } from "drizzle-orm";
+import { statusesIn } from "../domain/deliveries.ts";
 import type { NewLivestream } from "../domain/livestreams.ts";
 import type { ReplayStore } from "../domain/replays.ts";
 import type { OrderStore } from "../domain/replicas.ts";
@@ -69,23 +70,25 @@ export const postgresReplays = (dialect: Dialect): ReplayStore =>
     },
     *ahead(orm, replay) {
       const wanted = replay.status;
+      const broadcaster = replay.of_broadcaster ?? replay.broadcaster_user_id;
       // Literals, because a parameter would not match the partial index.
-      const isFailedOrExpired = sql`${status} IN ('failed', 'expired')`;
+      const isUndelivered = sql`${status} IN ('failed', 'expired', 'canceled')`;
       const isNext = and(
         eq(application_id, replay.application_id),
         gte(seq, replay.position),
         lt(seq, replay.end),
-        wanted === "failed" || wanted === "expired" ? isFailedOrExpired : undefined,
+        wanted === "failed" || wanted === "expired" || wanted === "missed" ? isUndelivered : undefined,
       );
-      const isWanted = sql`(SELECT count(*) > 0 FROM subscriptions s WHERE s.id = ${subscription_id})`;
-      const shownStatus = sql`CASE WHEN ${status} <> 'pending' OR ${isWanted} THEN ${status} ELSE 'canceled' END`;
+      const isSubscribed = sql`(SELECT count(*) > 0 FROM subscriptions s WHERE s.id = ${subscription_id})`;
+      const shownStatus = sql`CASE WHEN ${status} <> 'pending' OR ${isSubscribed} THEN ${status} ELSE 'canceled' END`;
       const isAsked = and(
         gte(published_at, replay.from_at),
         lt(published_at, replay.to_at),
         replay.subscription_id === null ? undefined : eq(subscription_id, replay.subscription_id),
         replay.type === null ? undefined : eq(type, replay.type),
-        replay.broadcaster_user_id === null ? undefined : eq(broadcaster_user_id, replay.broadcaster_user_id),
-        wanted === null ? undefined : sql`${shownStatus} = ${wanted}`,
+        broadcaster === null ? undefined : eq(broadcaster_user_id, broadcaster),
+        wanted === null ? undefined : inArray(shownStatus, [...statusesIn(wanted)]),
+        wanted === "missed" ? isSubscribed : undefined,
       );
       const next = orm.select({ seq, isAsked: sql<boolean>`${isAsked}` }).from(deliveries);
       const looked = yield* execute(next.where(isNext).orderBy(seq).limit(maxRows));

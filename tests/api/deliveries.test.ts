@@ -21,6 +21,8 @@ describe("the list", () => {
         event_id: expect.any(String),
         type: "kicks.gifted",
         version: 1,
+        broadcaster_user_id: 1001,
+        broadcaster_username: "xqcow",
         sequence: 1,
         status: "delivered",
         created_at: new Date(clock.ms).toISOString(),

@@ -68,7 +68,8 @@ describe("a replay", () => {
     const { status: code, data: made, message } = await create();
     expect([code, message]).toEqual([202, "OK"]);
     const done = await ended(made.id);
-    const filter = { ...range(), subscription_id: null, status: null, type: null, dry_run: false };
+    const all = { subscription_id: null, broadcaster_user_id: null, status: null, type: null };
+    const filter = { ...range(), ...all, dry_run: false };
     const counts = { progress: 1, matched: 10, queued: 10, skipped: noSkips };
     const times = { created_at: isoTime(clock.ms), finished_at: isoTime(clock.ms) };
     expect(done).toEqual({ id: made.id, state: "completed", ...filter, ...counts, ...times } as Replay);
@@ -98,6 +99,8 @@ describe("a replay", () => {
       [{ type: "channel.followed", status: "delivered" }, 1],
       [{ status: "pending" }, 1],
       [{ status: "failed" }, 0],
+      [{ broadcaster_user_id: 1001 }, 4],
+      [{ broadcaster_user_id: 1002 }, 0],
       [{ from: isoTime(clock.ms - day), to: isoTime(clock.ms - hour) }, 0],
     ] as const) {
       expect([body, await counts(body)]).toEqual([body, count]);
@@ -115,6 +118,45 @@ describe("a replay", () => {
     expect(await ended(made.id)).toMatchObject({ matched: 1, queued: 1 });
     await receiver.arrived(5);
     expect(ids()[4]).toBe(failed);
+  });
+
+  test("of missed deliveries sends all that was not delivered, once", async () => {
+    log.status = 410;
+    await sent(2);
+    log.status = 204;
+    await server.app.engine.enable(log.app.id);
+    await sent(3);
+    const missed = ids().slice(0, 2);
+    const { data: made } = await create({ status: "missed" });
+    expect(made).toMatchObject({ status: "missed" });
+    expect(await ended(made.id)).toMatchObject({ matched: 2, queued: 2 });
+    await receiver.arrived(7);
+    expect(ids().slice(5).sort()).toEqual(missed.sort());
+    await settled(server);
+    const { data: again } = await create({ status: "missed" });
+    expect(await ended(again.id)).toMatchObject({ matched: 0, queued: 0 });
+  });
+
+  test("since the last failure begins where the endpoint broke, also after it has recovered", async () => {
+    const none = await server.application({ webhook_url: receiver.url });
+    expect(await create({ from: undefined, since: "last_failure" }, none.token)).toMatchObject({
+      status: 409,
+      code: "conflict",
+    });
+    log.status = 410;
+    const failedAt = clock.ms;
+    await sent(1);
+    clock.advance(hour);
+    log.status = 204;
+    await server.app.engine.enable(log.app.id);
+    await sent(1);
+    const wanted = { from: undefined, to: undefined, since: "last_failure", status: "missed" };
+    const { status, data: made } = await create(wanted);
+    expect(status).toBe(202);
+    expect(made).toMatchObject({ from: isoTime(failedAt - 5 * minute), to: isoTime(clock.ms) });
+    expect(await ended(made.id)).toMatchObject({ matched: 1, queued: 1 });
+    expect(await create({ since: "last_failure" })).toMatchObject({ status: 400 });
+    expect(await create({ from: undefined })).toMatchObject({ status: 400 });
   });
 
   test.skipIf(isOnPostgres)("skips deliveries that cannot be sent again, and says why", async () => {

@@ -48,7 +48,7 @@ test("list prints each delivery's outcome, show prints the whole exchange, and n
   const { id } = await first();
   const listed = await onair("list", "--application", app.id, "--status", "pending");
   expect(listed.stdout).toMatch(
-    new RegExp(`^ID .*\\n${id} +pending +500 +kicks.gifted +1 +\\S+Z +${app.id}\\n$`),
+    new RegExp(`^ID .*\\n${id} +pending +500 +kicks.gifted +xqcow +1 +\\S+Z +${app.id}\\n$`),
   );
   const none = await onair("list", "--status", "failed");
   expect(none.stdout).toBe("");
@@ -82,6 +82,9 @@ test("retry and replay send again", async () => {
   const now = Date.now();
   const at = (ms: number) => new Date(now + ms).toISOString();
   const asked = ["--application", app.id, "--from", at(-60_000), "--to", at(60_000)];
+  const missed = await answered<object>("replay", ...asked, "--dry-run");
+  expect(missed).toMatchObject({ state: "completed", status: "missed", queued: 0 });
+  asked.push("--status", "any");
   const counted = await answered<object>("replay", ...asked, "--dry-run");
   expect(counted).toMatchObject({ state: "completed", queued: 1, app_id: app.id });
   const made = await answered<{ id: string }>("replay", ...asked);
@@ -98,9 +101,9 @@ describe("wrong usage is reported and changes nothing", () => {
     [["show"], "the id of the delivery is missing"],
     [["list", "x"], '"x" is not expected here'],
     [["list", "--from", "x"], "--from is not for list"],
-    [["list", "--status", "faild"], 'canceled, not "faild". Did you mean failed?'],
+    [["list", "--status", "faild"], 'any, not "faild". Did you mean failed?'],
     [["retry", "x", "--dry-run"], "--dry-run is not for retry"],
-    [["replay"], "--application is needed, and --from and --to, or --since"],
+    [["replay"], "--application is needed, and --from or --since"],
     [["replay", "--cancel"], "--cancel needs the id of a replay"],
     [["replay", "x", ...range], "the id of a replay excludes"],
   ])("%j", async (args, message) => {

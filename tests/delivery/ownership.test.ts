@@ -107,6 +107,7 @@ test("a replay for an endpoint of another process is notified to it, and makes i
     application_id: application,
     broadcaster_user_id: null,
     subscription_id: null,
+    of_broadcaster: null,
     status: null,
     type: null,
     from: 0,

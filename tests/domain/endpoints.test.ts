@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import {
   afterAttempt,
+  atAnotherUrl,
   disableAfterMs,
   type Endpoint,
   type EndpointAttempt,
@@ -98,6 +99,7 @@ describe("the state of an endpoint", () => {
       ...newEndpoint("app"),
       revision: 4,
       failing_since: start + 2 * minute,
+      last_failing_since: start + 2 * minute,
       failures: 2,
       last_success_at: start + minute,
       last_failure_at: start + 3 * minute,
@@ -105,6 +107,13 @@ describe("the state of an endpoint", () => {
       last_failure_error: "The answer was 500.",
       last_failure_outcome: "status",
     });
+  });
+
+  test("says when the last failures began after they ended, also at another URL", () => {
+    const { endpoint } = through([failure(0), failure(minute), success(2 * minute)]);
+    expect(endpoint).toMatchObject({ failing_since: null, last_failing_since: start });
+    expect(atAnotherUrl(endpoint, 2)).toMatchObject({ failing_since: null, last_failing_since: start });
+    expect(enabledAgain(endpoint, 2)).toMatchObject({ last_failing_since: start });
   });
 
   test("starts without failures after it is enabled again, and keeps its last success and failure", () => {

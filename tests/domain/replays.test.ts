@@ -7,6 +7,7 @@ const replay = (more: Partial<Replay> = {}): Replay => ({
   application_id: "app",
   broadcaster_user_id: null,
   subscription_id: null,
+  of_broadcaster: null,
   status: null,
   type: null,
   from: 100,

@@ -117,6 +117,16 @@ describe("the log of deliveries", () => {
       () => ({ application_id: large, status: "failed" }),
       (d) => d.application_id === large && d.status === "failed",
     ],
+    [
+      "that was missed",
+      () => ({ application_id: large, status: "missed" }),
+      (d) => d.application_id === large && d.status === "failed",
+    ],
+    [
+      "of a broadcaster",
+      () => ({ application_id: large, broadcaster_user_id: 3 }),
+      (d) => d.application_id === large && d.broadcaster_user_id === 3,
+    ],
     ["that is pending", () => ({ status: "pending" }), (d) => d.status === "pending"],
     ["that expired, which nothing did", () => ({ application_id: large, status: "expired" }), () => false],
     [

@@ -8,7 +8,9 @@ import {
   deliveryPages,
   deliveryStatuses,
   type SentDelivery,
+  statusFilters,
 } from "../../domain/deliveries.ts";
+import { invalidFields } from "../../domain/errors.ts";
 import type { Store } from "../../domain/store.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import type { Grant } from "../../domain/tokens.ts";
@@ -19,6 +21,7 @@ import { type Cursors, listCursors } from "../http/cursors.ts";
 import { existing } from "../http/errors.ts";
 import {
   ChoiceParameter,
+  IdParameter,
   IsoTimestamp,
   LimitParameter,
   named,
@@ -67,6 +70,10 @@ const fields = {
   event_id: Type.String({ description: "Id of the event; the same for every subscription." }),
   type: Type.String({ description: "Type of the event." }),
   version: Type.Integer({ description: "Version of the event type." }),
+  broadcaster_user_id: Type.Integer({ description: "Id of the broadcaster whose event it is." }),
+  broadcaster_username: nullable(Type.String(), {
+    description: "Username of the broadcaster; null when the user was deleted.",
+  }),
   sequence: Type.Integer({ description: "Number of the delivery within its subscription, from 1." }),
   status: DeliveryStatus,
   created_at: about(IsoTimestamp, "Time at which the event was published."),
@@ -113,9 +120,10 @@ const filters = {
       description: "Returns only deliveries of the event with this id, one for each subscription.",
     }),
   ),
+  broadcaster: Type.Optional(IdParameter("broadcaster whose deliveries to return", 1001)),
   status: Type.Optional(
-    ChoiceParameter(deliveryStatuses, {
-      description: `Returns only deliveries with this status: ${deliveryStatuses.join(", ")}.`,
+    ChoiceParameter(statusFilters, {
+      description: `Returns only deliveries with this status: ${deliveryStatuses.join(", ")}; or \`missed\`: failed, expired or canceled, of a subscription that still exists.`,
       examples: ["failed"],
     }),
   ),
@@ -158,9 +166,10 @@ export function deliveryList(store: Pick<Store, "deliveries">, cursors: Cursors)
   return {
     query,
     async page(asked: Static<TObject<typeof query>>, scope: DeliveryScope, grant: Grant | null) {
-      const { subscription_id = null, event_id = null, status = null, type = null } = asked;
+      const { subscription_id = null, event_id = null, broadcaster, status = null, type = null } = asked;
       const filter: DeliveryFilter = {
         ...scope,
+        broadcaster_user_id: broadcasterIn(scope, broadcaster, "query"),
         subscription_id,
         event_id,
         status,
@@ -174,6 +183,20 @@ export function deliveryList(store: Pick<Store, "deliveries">, cursors: Cursors)
       return { deliveries, pagination: { cursor, has_more: next !== null } };
     },
   };
+}
+
+/**
+ * Returns the broadcaster that a list or replay is limited to; null for all. Throws `invalid_parameter` when a user
+ * asks for another one.
+ */
+export function broadcasterIn(
+  { broadcaster_user_id: user }: DeliveryScope,
+  asked: number | undefined,
+  from: "query" | "body",
+): number | null {
+  if (asked === undefined || user === null || user === asked) return asked ?? user;
+  const field = from === "query" ? "broadcaster" : "broadcaster_user_id";
+  throw invalidFields([{ in: from, field, message: "must be the user of the token" }]);
 }
 
 /** Returns a delivery in the form of the APIs. */
@@ -217,6 +240,8 @@ export const exampleDelivery: Static<typeof DeliverySchema> = {
   event_id: "01KEYN3T9TQ5Z8N1F4T7Y0XW3B",
   type: "channel.followed",
   version: 1,
+  broadcaster_user_id: 1001,
+  broadcaster_username: "LunaBytes",
   sequence: 42,
   status: "failed",
   created_at: "2026-01-14T16:08:06.123Z",

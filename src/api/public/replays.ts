@@ -1,14 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { type DomainError, invalidFields } from "../../domain/errors.ts";
-import { newId } from "../../domain/ids.ts";
+import { statusFilters } from "../../domain/deliveries.ts";
+import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { maxId, newId } from "../../domain/ids.ts";
 import { checkRange, type NewReplay, type Replay, replayLimits, replayStates } from "../../domain/replays.ts";
 import type { Store } from "../../domain/store.ts";
-import { day, isoTime, isoTimeOrNull, second, timeMs } from "../../domain/time.ts";
+import { day, isoTime, isoTimeOrNull, minute, second, timeMs } from "../../domain/time.ts";
 import { about, multiLine, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
 import { dataOf, linksTo, listOf, noContent } from "../http/answers.ts";
 import { existing, notFound } from "../http/errors.ts";
 import { IsoTimestamp, named, otherFieldsIgnored, picked, TextParameter } from "../http/parameters.ts";
-import { DeliveryStatus, scopeOf } from "./deliveries.ts";
+import { broadcasterIn, scopeOf } from "./deliveries.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
 
 /*
@@ -20,19 +21,39 @@ const time = (description: string) => Type.String({ ...Timestamp, description })
 const word = (maxLength: number, description: string) =>
   Type.String({ ...multiLine(maxLength), minLength: 1, description });
 
+const ReplayedStatus = oneOf(statusFilters, {
+  description:
+    "Only deliveries with this status. `missed`: all that was not delivered, that is, failed, expired or canceled, of a subscription that still exists.",
+});
+
+/** Events published this long before the first failure may belong to it: the attempt that failed takes time. */
+const marginMs = 5 * minute;
+
 const fields = {
   subscription_id: Type.Optional(word(64, "Only deliveries of this subscription.")),
-  status: Type.Optional(DeliveryStatus),
+  broadcaster_user_id: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: maxId, description: "Only events of this broadcaster." }),
+  ),
+  status: Type.Optional(ReplayedStatus),
   type: Type.Optional(word(100, "Only events of this type.")),
-  from: time("Start of the range: events published at or after this time."),
-  to: time(`End of the range, exclusive; at most ${replayLimits.maxRangeMs / day} days after \`from\`.`),
+  from: Type.Optional(time("Start of the range: events published at or after this time.")),
+  since: Type.Optional(
+    Type.Literal("last_failure", {
+      description: `In place of \`from\`: ${marginMs / minute} minutes before the endpoint began to fail, the last time that it did.`,
+    }),
+  ),
+  to: Type.Optional(
+    time(
+      `End of the range, exclusive; at most ${replayLimits.maxRangeMs / day} days after its start. By default, now.`,
+    ),
+  ),
   dry_run: Type.Optional(
     Type.Boolean({ description: "Counts the deliveries without sending them.", default: false }),
   ),
 };
 
 export const exampleReplayInput = {
-  status: "failed",
+  status: "missed",
   from: "2026-01-14T16:00:00Z",
   to: "2026-01-14T17:00:00Z",
 };
@@ -53,7 +74,12 @@ const shownFields = {
   subscription_id: nullable(Type.String(), {
     description: "Only deliveries of this subscription; null for all.",
   }),
-  status: nullable(DeliveryStatus, { description: "Only deliveries that had this status; null for all." }),
+  broadcaster_user_id: nullable(Type.Integer(), {
+    description: "Only deliveries of events of this broadcaster; null for all.",
+  }),
+  status: nullable(oneOf(statusFilters, {}), {
+    description: "Only deliveries that had this status; null for all.",
+  }),
   type: nullable(Type.String(), { description: "Only events of this type; null for all." }),
   from: about(IsoTimestamp, "Start of the range: events published at or after this time."),
   to: about(IsoTimestamp, "End of the range, exclusive."),
@@ -88,7 +114,8 @@ export const exampleReplay: Static<typeof ReplaySchema> = {
   state: "running",
   dry_run: false,
   subscription_id: null,
-  status: "failed",
+  broadcaster_user_id: null,
+  status: "missed",
   type: null,
   from: "2026-01-14T16:00:00.000Z",
   to: "2026-01-14T17:00:00.000Z",
@@ -103,6 +130,7 @@ export const exampleReplay: Static<typeof ReplaySchema> = {
 export function shownReplay(replay: Replay): Static<typeof ReplaySchema> {
   return picked(shownFields, {
     ...replay,
+    broadcaster_user_id: replay.of_broadcaster ?? replay.broadcaster_user_id,
     from: isoTime(replay.from),
     to: isoTime(replay.to),
     created_at: isoTime(replay.created_at),
@@ -117,8 +145,12 @@ export async function newReplay(
   store: Store,
   now: number,
 ): Promise<NewReplay> {
-  const { subscription_id = null, status = null, type = null, dry_run = false } = input;
-  const range = { from: timeMs(input.from), to: timeMs(input.to) };
+  const { subscription_id = null, broadcaster_user_id, status = null, type = null, dry_run = false } = input;
+  const of_broadcaster = broadcasterIn(scope, broadcaster_user_id, "body");
+  const range = {
+    from: await startOf(input, scope.application_id, store),
+    to: input.to ? timeMs(input.to) : now,
+  };
   checkRange(range);
   if (subscription_id !== null) {
     const found = await store.subscriptions.find(scope.application_id, subscription_id);
@@ -126,7 +158,32 @@ export async function newReplay(
     if (!found || (user !== null && found.broadcaster_user_id !== user))
       throw wrong("subscription_id", "is not a subscription of the application");
   }
-  return { id: newId(), ...scope, subscription_id, status, type, ...range, dry_run, created_at: now };
+  return {
+    id: newId(),
+    ...scope,
+    subscription_id,
+    of_broadcaster,
+    status,
+    type,
+    ...range,
+    dry_run,
+    created_at: now,
+  };
+}
+
+/** Returns the start of a range. Throws `invalid_parameter` without one, and `conflict` if the endpoint never failed. */
+async function startOf(
+  { from, since }: Pick<Static<typeof ReplayInput>, "from" | "since">,
+  applicationId: string,
+  store: Store,
+): Promise<number> {
+  if (from !== undefined && since !== undefined) throw wrong("since", "excludes from");
+  if (from !== undefined) return timeMs(from);
+  if (since === undefined) throw wrong("from", "is required, or since");
+  const failedAt = (await store.endpoints.find(applicationId))?.last_failing_since ?? null;
+  if (failedAt === null)
+    throw new DomainError("conflict", "The endpoint has not failed, so there is nothing since then");
+  return failedAt - marginMs;
 }
 
 function wrong(field: string, message: string): DomainError {

@@ -2,7 +2,7 @@ import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import type { ClientType, DeliveryMode, LockableField, RetiredSecret } from "../../domain/applications.ts";
 import type { NewAuditEntry } from "../../domain/audit.ts";
 import type { Tag } from "../../domain/categories.ts";
-import type { DeliveryStatus } from "../../domain/deliveries.ts";
+import type { StatusFilter } from "../../domain/deliveries.ts";
 import type { DisabledReason } from "../../domain/endpoints.ts";
 import type { Filters } from "../../domain/filters.ts";
 import type { NoticeSending, NoticeType } from "../../domain/notices.ts";
@@ -239,6 +239,7 @@ export const endpointColumns = ({ text, integer }: Kinds, application: ReferredC
   last_failure_outcome: text(),
   paused_until: integer(),
   revision: integer().notNull(),
+  last_failing_since: integer(),
 });
 
 export const replayColumns = ({ text, integer, boolean }: Kinds, application: ReferredColumn) => ({
@@ -246,7 +247,8 @@ export const replayColumns = ({ text, integer, boolean }: Kinds, application: Re
   application_id: text().notNull().references(application, { onDelete: "cascade" }),
   broadcaster_user_id: integer(),
   subscription_id: text(),
-  status: text().$type<DeliveryStatus>(),
+  of_broadcaster: integer(),
+  status: text().$type<StatusFilter>(),
   type: text(),
   from_at: integer().notNull(),
   to_at: integer().notNull(),

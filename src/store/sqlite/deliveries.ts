@@ -11,6 +11,7 @@ import {
   type DeliveryStore,
   mostPendingCounted,
   type StreamedDelivery,
+  statusesIn,
 } from "../../domain/deliveries.ts";
 import { TimeSlice } from "../../runtime/event-loop.ts";
 import { mostStreamed, retryDelivery, type StreamedRow, streamedDelivery } from "../drizzle/deliveries.ts";
@@ -41,9 +42,9 @@ export function deliveryIndexes(db: Database, order: "ASC" | "DESC") {
       `${region} AND subscription_id = ? ${bounded}`,
     ),
     // SQLite uses the partial index only with this condition on the status.
-    failedOrExpired: db.prepare<Numbered, [string, number, number, number]>(
+    undelivered: db.prepare<Numbered, [string, number, number, number]>(
       `SELECT seq FROM deliveries INDEXED BY deliveries_failed
-       WHERE application_id = ? AND status IN ('failed', 'expired') ${bounded}`,
+       WHERE application_id = ? AND status IN ('failed', 'expired', 'canceled') ${bounded}`,
     ),
   };
 }
@@ -58,7 +59,7 @@ const everyNumber = { from: 0, end: Number.MAX_SAFE_INTEGER };
 /** The most pending deliveries that are counted. */
 const maxCounted = 5_000;
 
-type LoggedRow = Omit<DeliveryRecord, "attempts">;
+type LoggedRow = Omit<DeliveryRecord, "attempts" | "broadcaster_username">;
 
 interface LoggedAttempt extends Omit<Attempt, "timings"> {
   readonly dns_ms: number | null;
@@ -77,11 +78,11 @@ export function deliveryLog(
   orm: BunSQLiteDatabase,
 ): Pick<DeliveryStore, "page" | "find" | "backlog"> & {
   one(seq: number): DeliveryRecord | null;
-  /** A delivery without its attempts. */
-  row(seq: number): LoggedRow | null;
+  /** Whether a delivery matches a filter, apart from its event and time of publishing. */
+  matches(seq: number, filter: Parameters<typeof matches>[1]): boolean;
 } {
   const { first, last, since, ofEvent } = deliveryPositions(orm);
-  const { inRegion, ofSubscription, failedOrExpired } = deliveryIndexes(db, "DESC");
+  const { inRegion, ofSubscription, undelivered } = deliveryIndexes(db, "DESC");
   const columns = `d.seq, d.id, d.application_id, d.subscription_id, e.id AS event_id, e.name AS type, e.version,
     e.broadcaster_user_id, d.sequence, d.next_attempt_at, d.expires_at, d.finished_at, e.published_at,
     CASE WHEN d.status = 'pending' AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id)
@@ -108,15 +109,23 @@ export function deliveryLog(
     .where(and(isHandedOut, eq(deliveries.subscription_id, sql.placeholder("id"))))
     .prepare();
 
-  const complete = (row: LoggedRow): DeliveryRecord => ({ ...row, attempts: attemptsOf(row.seq) });
+  const subscription = db.prepare<{ id: string }, [string]>("SELECT id FROM subscriptions WHERE id = ?");
+  const isAsked = (row: LoggedRow, filter: Parameters<typeof matches>[1]): boolean =>
+    matches(row, filter) && (filter.status !== "missed" || subscription.get(row.subscription_id) !== null);
+  const nameOf = db.prepare<{ username: string }, [number]>("SELECT username FROM users WHERE id = ?");
+  const complete = (row: LoggedRow): DeliveryRecord => ({
+    ...row,
+    broadcaster_username: nameOf.get(row.broadcaster_user_id)?.username ?? null,
+    attempts: attemptsOf(row.seq),
+  });
 
   /** Yields candidates with numbers from `floor` to below `top`, newest first. */
   function* candidates(filter: DeliveryFilter, floor: number, top: number): Generator<Step, void> {
     const { application_id, subscription_id, status } = filter;
     if (application_id === null) {
       for (const { seq } of everyDelivery.iterate(floor, top)) yield { seq, isRow: true };
-    } else if (status === "failed" || status === "expired") {
-      for (const { seq } of failedOrExpired.iterate(application_id, floor, top, maxRows))
+    } else if (status === "failed" || status === "expired" || status === "missed") {
+      for (const { seq } of undelivered.iterate(application_id, floor, top, maxRows))
         yield { seq, isRow: true };
     } else {
       const lastRegion = regionOf(floor);
@@ -144,7 +153,7 @@ export function deliveryLog(
     let [rows, regions, lookedAt] = [0, 0, top];
     for (const { seq, isRow } of candidates(filter, floor, top)) {
       const row = isRow ? bySeq.get(seq) : null;
-      if (row && matches(row, filter)) {
+      if (row && isAsked(row, filter)) {
         if (deliveries.length === limit) return { deliveries, next: lookedAt };
         deliveries.push(complete(row));
       }
@@ -208,7 +217,10 @@ export function deliveryLog(
       const row = bySeq.get(seq);
       return row ? complete(row) : null;
     },
-    row: (seq) => bySeq.get(seq),
+    matches(seq, filter) {
+      const row = bySeq.get(seq);
+      return row !== null && isAsked(row, filter);
+    },
   };
 }
 
@@ -228,16 +240,13 @@ function isWithin(row: LoggedRow, scope: DeliveryScope): boolean {
   return scope.broadcaster_user_id === null || row.broadcaster_user_id === scope.broadcaster_user_id;
 }
 
-/** Whether a delivery matches a filter, apart from its event and time of publishing. */
-export function matches(
-  row: LoggedRow,
-  filter: Omit<DeliveryFilter, "event_id" | "after" | "before">,
-): boolean {
+/** Whether a delivery matches a filter, apart from its event, time of publishing, and subscription of missed ones. */
+function matches(row: LoggedRow, filter: Omit<DeliveryFilter, "event_id" | "after" | "before">): boolean {
   const { subscription_id, status, type } = filter;
   return (
     isWithin(row, filter) &&
     (subscription_id === null || row.subscription_id === subscription_id) &&
-    (status === null || row.status === status) &&
+    (status === null || statusesIn(status).includes(row.status)) &&
     (type === null || row.type === type)
   );
 }

@@ -3,7 +3,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { ReplayStore } from "../../domain/replays.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import { maxRows, type ReplayRow, replayStore } from "../drizzle/replays.ts";
-import { deliveryIndexes, deliveryLog, matches } from "./deliveries.ts";
+import { deliveryIndexes, deliveryLog } from "./deliveries.ts";
 import { deliveryPositions, regionOf, regionSize } from "./delivery-rows.ts";
 import { atOnce } from "./dialect.ts";
 
@@ -13,12 +13,12 @@ const maxRegions = 256;
 export function sqliteReplays(db: Database, orm: BunSQLiteDatabase, dialect: Dialect): ReplayStore {
   const log = deliveryLog(db, orm);
   const { last, since } = deliveryPositions(orm);
-  const { inRegion, failedOrExpired } = deliveryIndexes(db, "ASC");
+  const { inRegion, undelivered } = deliveryIndexes(db, "ASC");
 
   /** Returns candidates from the index, and the number from which the next step reads (`next`). */
   const ahead = ({ application_id, status, position, end }: ReplayRow) => {
-    if (status === "failed" || status === "expired") {
-      const seqs = failedOrExpired.all(application_id, position, end, maxRows).map(({ seq }) => seq);
+    if (status === "failed" || status === "expired" || status === "missed") {
+      const seqs = undelivered.all(application_id, position, end, maxRows).map(({ seq }) => seq);
       return { seqs, next: seqs.length < maxRows ? end : (seqs.at(-1) ?? 0) + 1 };
     }
     for (let regions = 0, at = regionOf(position); ; at++) {
@@ -29,8 +29,8 @@ export function sqliteReplays(db: Database, orm: BunSQLiteDatabase, dialect: Dia
   };
 
   const isAsked = (replay: ReplayRow, seq: number): boolean => {
-    const one = log.row(seq);
-    return one !== null && matches(one, replay);
+    const broadcaster_user_id = replay.of_broadcaster ?? replay.broadcaster_user_id;
+    return log.matches(seq, { ...replay, broadcaster_user_id });
   };
 
   return replayStore(dialect, {

@@ -310,7 +310,9 @@ export const deliveries = sqliteTable(
       table.subscription_id,
     ),
     // Failed deliveries are rare, and most often searched for.
-    index("deliveries_failed").on(table.application_id).where(sql`${table.status} IN ('failed', 'expired')`),
+    index("deliveries_failed")
+      .on(table.application_id)
+      .where(sql`${table.status} IN ('failed', 'expired', 'canceled')`),
   ],
 );
 

@@ -13,7 +13,7 @@ import { ApplicationField, type ApplicationOf, useApplications } from "./applica
 import { ReplayDialog } from "./replay.tsx";
 import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
 
-const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
+const statuses = ["pending", "delivered", "failed", "expired", "canceled", "missed"] as const;
 const times = { "15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080 } as const;
 /** The live tail keeps this many rows. */
 const tailRows = 10_000;
@@ -61,6 +61,15 @@ export function deliveryColumns(applicationOf?: ApplicationOf): readonly Column<
           ),
         }
       : { name: "Delivery", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
+    {
+      name: "Channel",
+      hide: "medium",
+      show: (one) => (
+        <a class="cell" href={to("/deliveries", { broadcaster: String(one.broadcaster_user_id) })}>
+          {one.broadcaster_username ?? one.broadcaster_user_id}
+        </a>
+      ),
+    },
     { name: "Last response", hide: "narrow", show: (one) => <span class="cell">{lastResponse(one)}</span> },
     { name: "Attempts", hide: "medium", isNumber: true, show: ({ attempts }) => attempts.length },
     {
@@ -74,7 +83,8 @@ export function deliveryColumns(applicationOf?: ApplicationOf): readonly Column<
 
 /** Converts the filters in the URL into a query of the API. */
 function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
-  const { status, type, subscription_id, event_id, application_id, since, after, before } = filters;
+  const { status, type, subscription_id, event_id, application_id, broadcaster, since, after, before } =
+    filters;
   const minutes = since && since in times ? times[since as keyof typeof times] : null;
   const from = minutes === null ? after : new Date(Date.now() - minutes * minute).toISOString();
   const known = statuses.find((one) => one === status);
@@ -84,6 +94,7 @@ function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
     ...(subscription_id && { subscription_id }),
     ...(event_id && { event_id }),
     ...(application_id && { application_id }),
+    ...(broadcaster && { broadcaster: Number(broadcaster) }),
     ...(from && { after: from }),
     ...(before && { before }),
   };
@@ -138,6 +149,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
             onChange={(application_id) => setFilters({ application_id })}
           />
         )}
+        <QueryField label="Channel" name="broadcaster" placeholder="User id" />
         <QueryField label="Subscription" name="subscription_id" placeholder="Id" />
         <QueryField label="Event" name="event_id" placeholder="Id" />
       </div>

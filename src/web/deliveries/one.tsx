@@ -86,6 +86,16 @@ export function DeliveryPage() {
                         <code>{delivery.subscription_id}</code>
                       </a>,
                     ],
+                    [
+                      "Channel",
+                      <a
+                        href={to("/deliveries", { broadcaster: String(delivery.broadcaster_user_id) })}
+                        key="channel"
+                      >
+                        {delivery.broadcaster_username ?? "a deleted user"}{" "}
+                        <code>{delivery.broadcaster_user_id}</code>
+                      </a>,
+                    ],
                     ["Sequence", String(delivery.sequence)],
                     delivery.expires_at ? ["Expires", <Time at={delivery.expires_at} key="expires" />] : null,
                     delivery.finished_at

@@ -10,7 +10,7 @@ import { ApplicationField } from "./application-names.tsx";
 import { type DeliveryQuery, type Replay, type ReplayInput, useDeliveries } from "./source.ts";
 
 const lookEveryMs = 500;
-const statuses = ["failed", "expired", "canceled", "delivered", "pending"] as const;
+const statuses = ["missed", "failed", "expired", "canceled", "delivered", "pending"] as const;
 
 /** Formats a time for an input of local time. */
 function localInput(ms: number): string {
@@ -22,7 +22,7 @@ function localInput(ms: number): string {
 export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onClose: () => void }) {
   const source = useDeliveries();
   const now = Date.now();
-  const [status, setStatus] = useState<string>(filters.status ?? "failed");
+  const [status, setStatus] = useState<string>(filters.status ?? "missed");
   const [application, setApplication] = useState(filters.application_id ?? "");
   const [from, setFrom] = useState(localInput(filters.after ? Date.parse(filters.after) : now - day));
   const [until, setUntil] = useState(localInput(filters.before ? Date.parse(filters.before) : now + minute));
@@ -35,6 +35,7 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
     ...(status !== "" && { status: status as (typeof statuses)[number] }),
     ...(filters.type && { type: filters.type }),
     ...(filters.subscription_id && { subscription_id: filters.subscription_id }),
+    ...(filters.broadcaster && { broadcaster_user_id: filters.broadcaster }),
     dry_run: false,
   });
   const count = useAction(async () => setCounted(await source.replay({ ...input(), dry_run: true })));
@@ -68,6 +69,7 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
     >
       <p class="muted">
         Sends deliveries of events published in this period again, each with the same <code>webhook-id</code>.
+        Missed ones are those that failed, expired or were canceled.
       </p>
       {source.isOfAll && (
         <ApplicationField
@@ -98,13 +100,19 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
           onChange={change(setStatus)}
         />
       </div>
-      {(filters.type || filters.subscription_id) && (
+      {(filters.type || filters.subscription_id || filters.broadcaster) && (
         <p class="small muted">
           Only {filters.type && <code>{filters.type}</code>}
           {filters.subscription_id && (
             <>
               {" "}
               of the subscription <code>{filters.subscription_id}</code>
+            </>
+          )}
+          {filters.broadcaster && (
+            <>
+              {" "}
+              in the channel <code>{filters.broadcaster}</code>
             </>
           )}
           , as the list is filtered.

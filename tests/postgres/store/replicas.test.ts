@@ -277,8 +277,9 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect(await endpoints.failing()).toHaveLength(0);
     const again = await deliveries.claim("one", now, 8);
     expect(again.due.map(({ sequence, resume_at }) => [sequence, resume_at])).toEqual([[1, now + 5]]);
-    const range = { subscription_id: null, status: "failed", type: null, from: now, to: now + 1 } as const;
-    const job = { ...everything, ...range, id: "r", application_id: "one", dry_run: false, created_at: now };
+    const range = { status: "missed", from: now, to: now + 1 } as const;
+    const all = { ...everything, subscription_id: null, of_broadcaster: null, type: null };
+    const job = { ...all, ...range, id: "r", application_id: "one", dry_run: false, created_at: now };
     expect(await replays.create(job)).toMatchObject({ state: "running", progress: 0 });
     await expect(replays.create({ ...job, id: "s" })).rejects.toMatchObject({ code: "conflict" });
     expect(await replays.advance("r", now)).toBe(true);

@@ -182,6 +182,7 @@ const transactions: Readonly<Record<string, (given: Given) => Promise<unknown>>>
       id: "replay",
       application_id: application,
       broadcaster_user_id: null,
+      of_broadcaster: null,
       subscription_id: null,
       status: null,
       type: null,

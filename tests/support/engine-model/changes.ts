@@ -86,7 +86,8 @@ export async function retry(on: Platform, which: number): Promise<void> {
 export async function replay(on: Platform, application: KnownApplication): Promise<void> {
   application.replays++;
   const { store, dispatcher } = on.process;
-  const range = { subscription_id: null, status: null, type: null, broadcaster_user_id: null };
+  const all = { subscription_id: null, of_broadcaster: null, status: null, type: null };
+  const range = { ...all, broadcaster_user_id: null };
   const [now, id] = [on.time.now(), newId()];
   const times = { from: 0, to: now + 1, created_at: now };
   await on.changing(application, async () => {

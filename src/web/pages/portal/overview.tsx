@@ -1,8 +1,13 @@
+import { useState } from "preact/hooks";
+import { day, minute } from "../../../domain/time.ts";
 import { api, dataOf, done } from "../../client.ts";
 import { LatestDeliveries } from "../../deliveries/list.tsx";
+import { ReplayDialog } from "../../deliveries/replay.tsx";
+import { type DeliveryQuery, useDeliveries } from "../../deliveries/source.ts";
 import { EndpointNotice } from "../../endpoint.tsx";
+import { useLoad } from "../../load.ts";
 import { NoticesCard, withLocalTimes } from "../../notices.tsx";
-import { Card, Facts, Head, LinkButton, Notice, number, Value } from "../../parts/basics.tsx";
+import { Button, Card, Facts, Head, LinkButton, Notice, number, Value } from "../../parts/basics.tsx";
 import { Bar } from "../../parts/figure.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
@@ -26,6 +31,7 @@ export function Overview() {
     <>
       <Head title={application.name} actions={<LinkButton href={to("/test")}>Send test event</LinkButton>} />
       <OwnEndpoint />
+      {application.endpoint.status === "enabled" && <Missed />}
       <div class="columns">
         <div class="stack wide">
           <OutcomeCard read={ownStatistics} />
@@ -58,6 +64,58 @@ export function Overview() {
         </div>
       </div>
     </>
+  );
+}
+
+/** Missed deliveries of this period are offered to be sent again. */
+const offeredMs = 3 * day;
+const mostCounted = 100;
+
+/** Offers to send what was missed while the endpoint did not work. Renders nothing when nothing was. */
+function Missed() {
+  const source = useDeliveries();
+  // Kept while its dialog is open: what is sent again is no longer missed.
+  const [replayed, setReplayed] = useState<DeliveryQuery | null>(null);
+  const { data } = useLoad(
+    (signal) => {
+      const after = new Date(Date.now() - offeredMs).toISOString();
+      return source.list({ status: "missed", after, limit: mostCounted }, signal);
+    },
+    [],
+    ["deliveries"],
+  );
+  return (
+    <>
+      {data && data.data.length > 0 && <MissedNotice page={data} onReplay={setReplayed} />}
+      {replayed && <ReplayDialog filters={replayed} onClose={() => setReplayed(null)} />}
+    </>
+  );
+}
+
+interface MissedNoticeProps {
+  readonly page: Awaited<ReturnType<ReturnType<typeof useDeliveries>["list"]>>;
+  readonly onReplay: (filters: DeliveryQuery) => void;
+}
+
+function MissedNotice({ page: { data, pagination }, onReplay }: MissedNoticeProps) {
+  const count = `${number(data.length)}${pagination.has_more ? " or more" : ""}`;
+  const isOne = count === "1";
+  const [newest = "", oldest = ""] = [data[0]?.created_at, data.at(-1)?.created_at];
+  const before = new Date(Date.parse(newest) + minute).toISOString();
+  return (
+    <Notice tone="warn" title={isOne ? "1 event was missed" : `${count} events were missed`}>
+      <p>
+        Published between <Time at={oldest} /> and <Time at={newest} />, and not delivered.
+      </p>
+      <div class="row">
+        <Button kind="primary" onClick={() => onReplay({ status: "missed", after: oldest, before })}>
+          {isOne ? "Send it again" : "Send them again"}
+        </Button>
+        <LinkButton href={to("/deliveries", { status: "missed" })}>
+          {isOne ? "Show it" : "Show them"}
+        </LinkButton>
+      </div>
+    </Notice>
   );
 }
 

@@ -171,7 +171,9 @@ export async function newReplay(
   };
 }
 
-/** Returns the start of a range. Throws `invalid_parameter` without one, and `conflict` if the endpoint never failed. */
+/**
+ * Returns the start of a range. Throws `invalid_parameter` if it is not given, `conflict` if the endpoint never failed.
+ */
 async function startOf(
   { from, since }: Pick<Static<typeof ReplayInput>, "from" | "since">,
   applicationId: string,

@@ -114,6 +114,7 @@ export function createEndpointOwnership(
     alarms.clear(queue);
     capacity.free(deliveries);
     void store.deliveries.release(deliveries.map(({ seq }) => seq));
+    recorder.dropEndpoint(queue.applicationId);
     queues.remove(queue);
   };
 

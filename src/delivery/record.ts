@@ -40,6 +40,8 @@ export interface Recorder {
   add(result: AttemptResult, isAwaited?: boolean): Promise<void>;
   /** Adds the state of an endpoint, and a notice about it, to the next batch. */
   addEndpoint(endpoint: Endpoint, notice?: NewNotice | null): void;
+  /** Drops the state of an endpoint that another process owns now, unless it is being written. */
+  dropEndpoint(applicationId: string): void;
   /** Resolves when all results that were added before are on disk, as `add` does. */
   written(): Promise<void>;
   /** Resolves when everything that was added is on disk, or when writing it has failed after `giveUp`. */
@@ -314,6 +316,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
       endpoints.set(endpoint.application_id, endpoint);
       if (notice) notices.push(notice);
       schedule(notice !== null || endpoint.failing_since !== null);
+    },
+    dropEndpoint(applicationId) {
+      endpoints.delete(applicationId);
     },
     async written() {
       await (results.length > 0 ? recorded.promise : writing);

@@ -10,6 +10,7 @@ import {
   type SentDelivery,
   statusesIn,
 } from "../domain/deliveries.ts";
+import type { Endpoint } from "../domain/endpoints.ts";
 import type { NewNotice } from "../domain/notices.ts";
 import {
   mostStreamed,
@@ -23,7 +24,7 @@ import type { Postgres, Queries } from "./pool.ts";
 import { deliveryPositions } from "./positions.ts";
 import { type ClaimedDeliveries, deliveryClaims, isKeptState, recordAttempts } from "./queue.ts";
 import { deliveries } from "./schema.ts";
-import type { OwnedShards } from "./shards.ts";
+import type { Fence, OwnedShards } from "./shards.ts";
 
 /** The most rows of the log that one page reads. */
 const maxRows = 2_000;
@@ -231,12 +232,23 @@ export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned:
   const addNotice = noticeAdder(dialect);
   const isOfUser = (user: number) => eq(deliveries.broadcaster_user_id, user);
   const { page, find, backlog, backlogOfAll } = deliveryLog(pool);
+  /**
+   * The fences of states that are being recorded, as they were at the first try: a later try may be in another epoch,
+   * in which the state is outdated.
+   */
+  const fences = new WeakMap<Endpoint, Fence>();
+  const fenceOf = (endpoint: Endpoint): Fence => {
+    const fence = fences.get(endpoint) ?? owned.of(endpoint.application_id);
+    fences.set(endpoint, fence);
+    return fence;
+  };
   return {
     ...deliveryClaims(pool, claimed, owned),
     ...deliveryStream(pool),
     async record(results, endpoints, notices = [], locked) {
       const claims = claimed.claimsOf(results.map(({ seq }) => seq));
-      const record = (queries: Queries) => recordAttempts(queries, owned, claims, results, endpoints);
+      const states = endpoints.map((one) => ({ ...one, ...fenceOf(one) }));
+      const record = (queries: Queries) => recordAttempts(queries, claims, results, states);
       let found: LockedRecords;
       if (notices.length === 0) found = await record(pool);
       else {

@@ -421,27 +421,26 @@ WHERE NOT e.is_free OR NOT EXISTS (SELECT FROM held h WHERE h.shard = e.shard)
  * Returns what was not recorded, because other transactions hold the rows.
  *
  * @param claims the shards and epochs in which the deliveries were claimed
+ * @param endpoints the states of endpoints, each with the shard and epoch in which it was learned
  */
 export async function recordAttempts(
   connection: Queries,
-  owned: OwnedShards,
   claims: Claims,
   results: readonly AttemptResult[],
-  endpoints: readonly Endpoint[],
+  endpoints: readonly (Endpoint & Fence)[],
 ): Promise<LockedRecords> {
   // Deliveries that are no longer in memory were released before.
   const fenced = results.flatMap((result) => {
     const fence = claims.get(result.seq);
     return fence === undefined ? [] : { ...result, ...fence };
   });
-  const states = endpoints.map((one) => ({ ...one, ...owned.of(one.application_id) }));
   // Only retries depend on the generation of their endpoint.
   const retries = fenced.filter(({ next_attempt_at }) => next_attempt_at !== null);
   const called = [
     ...retries.map(({ application }) => application),
-    ...states.map((one) => one.application_id),
+    ...endpoints.map((one) => one.application_id),
   ];
-  const fences = new Map([...fenced, ...states].map((one) => [`${one.shard} ${one.epoch}`, one]));
+  const fences = new Map([...fenced, ...endpoints].map((one) => [`${one.shard} ${one.epoch}`, one]));
   const locked = await connection.run<{ seq: number | null; application_id: string | null }>(statement, [
     [...fences.values()].map(({ shard }) => shard),
     [...fences.values()].map(({ epoch }) => epoch),
@@ -456,7 +455,7 @@ export async function recordAttempts(
     fenced.map(({ resume_at }) => resume_at),
     fenced.map(({ attempt }) => attempt && JSON.stringify(attempt)),
     fenced.map(({ generation }) => generation),
-    states,
+    endpoints,
     fenced.map(({ epoch }) => epoch),
     [...new Set(called)],
   ]);

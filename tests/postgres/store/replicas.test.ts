@@ -185,6 +185,32 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect(await here.deliveries.pending()).toEqual([{ application_id: "one", due_at: now }]);
   });
 
+  test("a state that was to be recorded in an earlier epoch is not recorded when the endpoint is owned again", async () => {
+    const [former, next] = [await owner("one"), await replica()];
+    const state = (revision: number) => ({ ...newEndpoint("one"), failing_since: now, revision });
+    const stale = state(7);
+    const [held, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const holding = next.pool.transact(async ({ run }) => {
+      await run("SELECT FROM applications WHERE id = 'one' FOR UPDATE");
+      held.resolve();
+      await ended.promise;
+    });
+    await held.promise;
+    const locked: LockedRecords[] = [];
+    await former.deliveries.record([], [stale], [], (found) => locked.push(found));
+    expect(locked).toEqual([{ seqs: new Set(), applicationIds: new Set(["one"]) }]);
+    ended.resolve();
+    await holding;
+    await next.deliveries.releaseAll();
+    await next.deliveries.record([], [state(5)]);
+    await former.deliveries.releaseAll();
+    await former.deliveries.record([], [stale]);
+    const stored = async () => (await endpointStore(postgresDialect(former.pool)).find("one"))?.revision;
+    expect(await stored()).toBe(5);
+    await former.deliveries.record([], [state(6)]);
+    expect(await stored()).toBe(6);
+  });
+
   test("an owner that was replaced claims nothing, and changes no delivery that it had claimed", async () => {
     const [former, next] = [await owner("one"), await replica()];
     for (const id of ["a", "b", "c"]) await former.events.publish(newEvent(id), never);

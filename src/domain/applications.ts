@@ -1,9 +1,9 @@
 import { type Endpoint, type EndpointStatus, endpointStatus } from "./endpoints.ts";
 import { DomainError } from "./errors.ts";
 import type { FilterChanges, Filters } from "./filters.ts";
+import { fold } from "./text.ts";
 import { day, second } from "./time.ts";
 import type { Scope } from "./tokens.ts";
-import { fold } from "./validation/fields.ts";
 import type { WebhookHeader, WebhookHeaderChanges } from "./webhook-headers.ts";
 
 /**

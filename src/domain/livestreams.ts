@@ -1,7 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { slugForm } from "./categories.ts";
 import { type BatchMode, type BatchResult, DomainError } from "./errors.ts";
-import { about, Count, grouped, Id, nullable, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
+import { grouped } from "./text.ts";
+import { about, Count, Id, nullable, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
 
 /** A user's channel as the platform reports it. */
 export const ChannelInput = Type.Object({

@@ -10,9 +10,10 @@ import {
   livestreamFrom,
 } from "../domain/livestreams.ts";
 import type { Store } from "../domain/store.ts";
+import { grouped } from "../domain/text.ts";
 import { isoTime } from "../domain/time.ts";
 import { UserInput, userFrom } from "../domain/users.ts";
-import { grouped, timesInUtc, unknownFields } from "../domain/validation/fields.ts";
+import { timesInUtc, unknownFields } from "../domain/validation/fields.ts";
 import { parseJson } from "../domain/validation/json.ts";
 import { problems } from "../domain/validation/problems.ts";
 import { applyAtomically, applyBatch, type BatchReport, type Intake, type Keep } from "./batches.ts";

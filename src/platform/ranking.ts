@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Category } from "../domain/categories.ts";
 import type { Livestream } from "../domain/livestreams.ts";
-import { fold } from "../domain/validation/fields.ts";
+import { fold } from "../domain/text.ts";
 
 /*
  * The live order of categories, its snapshots, and the orders of the last minutes, so that walks through pages go on.

@@ -1,6 +1,6 @@
+import { fold } from "../domain/text.ts";
 import { minute } from "../domain/time.ts";
 import type { User, UserStore, UserSummary } from "../domain/users.ts";
-import { fold } from "../domain/validation/fields.ts";
 import { once } from "../runtime/lazily.ts";
 import { containedRuns, isShortText, type Run, runsOf, shortTextsOf } from "../store/search-texts.ts";
 import type { Postgres, Queries } from "./pool.ts";

@@ -5,8 +5,8 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import type { Store } from "../../src/domain/store.ts";
+import { fold } from "../../src/domain/text.ts";
 import type { NewUser } from "../../src/domain/users.ts";
-import { fold } from "../../src/domain/validation/fields.ts";
 import { applyBatch } from "../../src/platform/batches.ts";
 import { platformData } from "../../src/platform/platform-data.ts";
 import { Ranking } from "../../src/platform/ranking.ts";

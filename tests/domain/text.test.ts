@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { codePoints, fold, plainLetters } from "../../src/domain/text.ts";
 import { parseScopes } from "../../src/domain/tokens.ts";
-import { codePoints, fold, plainLetters } from "../../src/domain/validation/fields.ts";
 import { parseJson } from "../../src/domain/validation/json.ts";
 import { differentNames, foldedNames } from "../support/folded-names.ts";
 import { holds } from "../support/property.ts";

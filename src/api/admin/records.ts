@@ -5,8 +5,8 @@ import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { exampleCategory, exampleChannel, exampleUser } from "../../domain/examples.ts";
 import { maxId } from "../../domain/ids.ts";
 import { ChannelInput, confirmedFrom, defaultConfirmAbovePercent } from "../../domain/livestreams.ts";
+import { grouped } from "../../domain/text.ts";
 import { UserInput } from "../../domain/users.ts";
-import { grouped } from "../../domain/validation/fields.ts";
 import {
   applyAtomically,
   applyBatch,

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
+import { grouped } from "../../domain/text.ts";
 import { isoTime, second } from "../../domain/time.ts";
 import {
   appTokenLifetimeMs,
@@ -9,7 +10,7 @@ import {
   parseScopes,
   secretHash,
 } from "../../domain/tokens.ts";
-import { about, grouped, Id, nullable } from "../../domain/validation/fields.ts";
+import { about, Id, nullable } from "../../domain/validation/fields.ts";
 import { answer, listOf, noContent } from "../http/answers.ts";
 import { existing } from "../http/errors.ts";
 import { IdParameter, IsoTimestamp, Message, named, noOtherFields } from "../http/parameters.ts";

@@ -1,7 +1,8 @@
 import { OptionalKind, type Static, type TObject, type TSchema } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
-import { codePoints, timesInUtc } from "../../domain/validation/fields.ts";
+import { codePoints } from "../../domain/text.ts";
+import { timesInUtc } from "../../domain/validation/fields.ts";
 import { parseJson } from "../../domain/validation/json.ts";
 import { problems } from "../../domain/validation/problems.ts";
 import type { RequestContext } from "./context.ts";

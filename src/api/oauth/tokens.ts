@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { grouped } from "../../domain/text.ts";
 import { day, hour, second } from "../../domain/time.ts";
 import {
   appTokenLifetimeMs,
@@ -17,7 +18,6 @@ import {
   type TokenRecord,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
-import { grouped } from "../../domain/validation/fields.ts";
 import { answerOf, noContent } from "../http/answers.ts";
 import { notExchanged, OAuthError, oauthPaths } from "../http/errors.ts";
 import {

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
+import { fold } from "../../domain/text.ts";
 import type { SearchResult, User, UserSummary } from "../../domain/users.ts";
-import { fold } from "../../domain/validation/fields.ts";
 import { containedRuns, isShortText, type Run, runsOf, shortTextsOf } from "../search-texts.ts";
 import {
   type FoundUser,

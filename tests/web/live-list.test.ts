@@ -143,3 +143,21 @@ async function idsUpTo(count: number): Promise<string[]> {
   }
   return ids.slice(0, count + 1);
 }
+
+test.skipIf(chromium === null)(
+  "a list that is not live says how many deliveries are new, and shows them when asked",
+  async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.go("/deliveries?type=channel.subscription.gifts");
+    const app = await server.application({ name: "Gift bot", webhook_url: receiver.url });
+    await subscribe(server, app, ["channel.subscription.gifts"]);
+    await tab.see("No deliveries match these filters");
+    await publishAll(server, [event("channel.subscription.gifts"), event("channel.subscription.gifts")]);
+    await tab.see("2 new");
+    expect((await rows(tab)).all).toBe(0);
+    await tab.click("2 new");
+    await tab.see("Gift bot");
+    expect((await rows(tab)).all).toBe(2);
+    await tab.gone("2 new");
+  },
+);

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { minute } from "../../domain/time.ts";
 import { type Rows, useList } from "../list.ts";
 import { type Loaded, useLoad } from "../load.ts";
-import { Button, Card, Empty, FaultNotice, Head, Status } from "../parts/basics.tsx";
+import { Button, Card, Empty, FaultNotice, Head, number, Status } from "../parts/basics.tsx";
 import { Check, QueryField, QuerySelect, Select } from "../parts/form.tsx";
 import { type Column, List } from "../parts/table.tsx";
 import { duration, Time } from "../parts/time.tsx";
@@ -172,6 +172,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
       >
         {isSample && <p class="sample muted">Too many deliveries to show them all: this is a sample.</p>}
         {list.data !== null && <FaultNotice fault={list.fault} />}
+        {!isLive && list.data && <NewDeliveries filters={filters} rows={rows} onShow={list.reload} />}
         <List
           of={list}
           {...(!isLive && { more: list.more })}
@@ -198,6 +199,36 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
       </Card>
       {isReplaying && <ReplayDialog filters={queryOf(filters)} onClose={() => setReplaying(false)} />}
     </>
+  );
+}
+
+/** The most deliveries that are counted as new. */
+const mostNew = 100;
+
+interface NewDeliveriesProps {
+  readonly filters: Readonly<Record<string, string>>;
+  readonly rows: readonly Delivery[];
+  readonly onShow: () => void;
+}
+
+/** Says how many deliveries are newer than the rows of a list that is not live. Renders nothing when none is. */
+function NewDeliveries({ filters, rows, onShow }: NewDeliveriesProps) {
+  const source = useDeliveries();
+  const { data } = useLoad(
+    (signal) => source.list({ ...queryOf(filters), limit: mostNew }, signal),
+    [filters],
+    ["deliveries"],
+  );
+  const known = new Set(rows.map(({ id }) => id));
+  const count = (data?.data ?? []).findIndex(({ id }) => known.has(id));
+  const fresh = count === -1 ? (data?.data.length ?? 0) : count;
+  if (fresh === 0) return null;
+  return (
+    <p class="sample" role="status">
+      <Button isSmall onClick={onShow}>
+        {fresh === mostNew ? `${mostNew} or more new` : `${number(fresh)} new`}
+      </Button>
+    </p>
   );
 }
 

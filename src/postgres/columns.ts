@@ -1,5 +1,6 @@
 import { is, Placeholder, type SQL, sql } from "drizzle-orm";
 import { bigint, boolean, customType, type PgColumn, type PgTable, text } from "drizzle-orm/pg-core";
+import type { Kinds } from "../store/drizzle/columns.ts";
 import { columnsOf } from "../store/drizzle/columns-of.ts";
 
 /** Integers up to 2^53-1: ids of the platform, counts, and milliseconds. */
@@ -26,8 +27,8 @@ export function words<T extends string>() {
   })();
 }
 
-/** PostgreSQL's constructors of columns, for the tables in `drizzle/columns`. */
-export const kinds = {
+/** PostgreSQL's constructors of columns, for the tables in `store/drizzle/columns.ts`. */
+export const kinds: Kinds = {
   text,
   integer,
   boolean,

@@ -16,13 +16,13 @@ import {
 import { StoreError } from "../domain/store.ts";
 import { columnsOf } from "../store/drizzle/columns-of.ts";
 import { type ConnectionSettings, namedLocation, shownLocation } from "../store/location.ts";
+import { tables } from "./dialect.ts";
 import { advisoryLocks, takeLock } from "./migrations.ts";
 import { openPool, type Postgres, type Queries } from "./pool.ts";
 import { makePart, partOf } from "./retention.ts";
 import { foldedNames, termsOf } from "./search.ts";
 import { isAnyAlive } from "./shards.ts";
 import { openPostgres, schemaOf } from "./store.ts";
-import { tables } from "./tables.ts";
 
 /** Tables that are not copied, with the reason. */
 export const postgresNotCopied: Readonly<Record<string, string>> = {

@@ -6,7 +6,12 @@ import { type Dialect, execute, executeAll, type Tables, type Work } from "../st
 import { given, isOneOf } from "./columns.ts";
 import { codeOf, isForeignKeyViolation } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
-import { tables } from "./tables.ts";
+import * as schema from "./schema.ts";
+
+const { deliveryNumbers: _, ...all } = schema;
+
+/** All tables. */
+export const tables = all;
 
 const { applications, deliveries, users } = tables;
 
@@ -48,7 +53,7 @@ export function postgresDialect(db: Postgres): Dialect {
       yield* execute(orm.execute(sql`LOCK TABLE ${table} IN ${mode} MODE`));
     },
     lockOwners,
-    made: (table) => table.made,
+    made: () => tables.tokens.made,
     rowId: sql`ctid`,
     isForeignKeyViolation,
   };
@@ -67,6 +72,8 @@ function* put<Table extends PgTable>(
   const columns: Column[] = Object.values(getTableColumns(table));
   const isJson = (column: Column) => column.getSQLType() === "json";
   const cells = columns.map((column) => {
+    // Columns that only this database has.
+    if (!rows.some((row) => column.name in row)) return sql`NULL`;
     return sql`given.${sql.identifier(column.name)}${sql.raw(isJson(column) ? "::json" : "")}`;
   });
   const key = columns.find(({ primary }) => primary) as PgColumn;

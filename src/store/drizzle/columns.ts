@@ -1,8 +1,19 @@
-import type { AnyPgColumn } from "drizzle-orm/pg-core";
+import type { $Type, BuildColumns, HasDefault, IsIdentity, IsPrimaryKey, NotNull } from "drizzle-orm";
+import type {
+  AnyPgColumn,
+  boolean,
+  PgBigInt53BuilderInitial,
+  PgColumnBuilderBase,
+  PgCustomColumnBuilder,
+  PgSmallIntBuilderInitial,
+  PgTableWithColumns,
+  PgTextBuilderInitial,
+  text,
+} from "drizzle-orm/pg-core";
 import type { ClientType, DeliveryMode, LockableField, RetiredSecret } from "../../domain/applications.ts";
 import type { NewAuditEntry } from "../../domain/audit.ts";
 import type { Tag } from "../../domain/categories.ts";
-import type { StatusFilter } from "../../domain/deliveries.ts";
+import type { DeliveryStatus, StatusFilter } from "../../domain/deliveries.ts";
 import type { DisabledReason } from "../../domain/endpoints.ts";
 import type { Filters } from "../../domain/filters.ts";
 import type { NoticeSending, NoticeType } from "../../domain/notices.ts";
@@ -11,7 +22,6 @@ import type { ReplayState } from "../../domain/replays.ts";
 import type { StatisticKind, StatisticPeriod } from "../../domain/statistics.ts";
 import type { LoginAnswer, Scope, ScopeName } from "../../domain/tokens.ts";
 import type { WebhookHeader } from "../../domain/webhook-headers.ts";
-import type { kinds } from "../../postgres/columns.ts";
 
 /*
  * This folder declares the tables that both databases have, without indexes and without columns that only one of them
@@ -21,8 +31,68 @@ import type { kinds } from "../../postgres/columns.ts";
  * Those of the platform are stored as it sent them, with up to nine digits of a second.
  */
 
+type Integer = PgBigInt53BuilderInitial<"">;
+
+/** A column whose values the constructor converts. */
+type Custom<Data, DriverData> = PgCustomColumnBuilder<{
+  name: "";
+  dataType: "custom";
+  columnType: "PgCustomColumn";
+  data: Data;
+  driverParam: DriverData;
+  enumValues: undefined;
+}>;
+
+type Text = PgTextBuilderInitial<"", [string, ...string[]]>;
+
 /** Constructors of columns. Each database has its own. */
-export type Kinds = typeof kinds;
+export interface Kinds {
+  readonly text: typeof text;
+  /** Integers up to 2^53-1: ids of the platform, counts, and milliseconds. */
+  readonly integer: () => Integer;
+  readonly boolean: typeof boolean;
+  readonly bytes: () => Custom<Buffer, Buffer>;
+  /** JSON exactly as it was stored. */
+  readonly json: <T>() => Custom<T, unknown>;
+  /** A list of words, such as scopes. */
+  readonly words: <T extends string>() => Custom<readonly T[], string[]>;
+  /** A primary key that numbers the rows in the order of their insertion. */
+  readonly counter: () => IsIdentity<IsPrimaryKey<NotNull<Integer>>, "always">;
+}
+
+type SmallInteger = PgSmallIntBuilderInitial<"">;
+
+/** The columns of `tags`, which each database declares itself. */
+export type TagColumns = (kinds: Kinds) => {
+  id: IsPrimaryKey<NotNull<Integer>>;
+  name: NotNull<Text>;
+};
+
+/** The columns of `deliveries` that both databases have. Each declares them itself, because it has others as well. */
+export type DeliveryColumns = (kinds: Kinds) => {
+  seq: IsPrimaryKey<NotNull<Integer>>;
+  id: NotNull<Text>;
+  event_seq: NotNull<Integer>;
+  application_id: NotNull<Text>;
+  subscription_id: NotNull<Text>;
+  sequence: NotNull<Integer>;
+  status: NotNull<$Type<Text, DeliveryStatus>>;
+  attempts: HasDefault<NotNull<SmallInteger>>;
+  extra_attempts: HasDefault<NotNull<SmallInteger>>;
+  next_attempt_at: Integer;
+  resume_at: Integer;
+  expires_at: Integer;
+  finished_at: Integer;
+};
+
+/** The table that these columns make. */
+export type TableOf<Make extends (...given: never[]) => Record<string, PgColumnBuilderBase>> =
+  PgTableWithColumns<{
+    name: string;
+    schema: undefined;
+    columns: BuildColumns<string, ReturnType<Make>, "pg">;
+    dialect: "pg";
+  }>;
 
 /** The column that a foreign key refers to. */
 export type ReferredColumn = () => AnyPgColumn;

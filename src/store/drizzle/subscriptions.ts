@@ -63,7 +63,7 @@ function* subscribe(
     if (!users.has(broadcaster)) return { error: whyNotSubscribed.unknownBroadcaster(broadcaster) };
     if (used >= limit) return { error: whyNotSubscribed.limitReached(limit) };
     const id = newId();
-    made.push({ ...one, app_id, id, sequence: 0, published_by: null, created_at: now, updated_at: now });
+    made.push({ ...one, app_id, id, sequence: 0, created_at: now, updated_at: now });
     found.set(textOf(one), id);
     used++;
     return { id };

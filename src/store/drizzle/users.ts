@@ -40,7 +40,8 @@ export function userRecords(
 ): Pick<UserStore, "upsert" | "page" | "remove" | "exists" | "count"> {
   const { orm, tables, transact, prepared, lock, isOneOf } = db;
   const { applications, channels, subscriptions, tokens, users } = tables;
-  const { folded: _, ...shown } = getTableColumns(users);
+  // Without the folded names, a column that only PostgreSQL has.
+  const { folded: _, ...shown } = { folded: null, ...getTableColumns(users) };
   const one = prepared("user", (orm) =>
     orm
       .select({ id: users.id })

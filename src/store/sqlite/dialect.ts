@@ -15,19 +15,7 @@ const { placeholders, isOneOf, isHandedOut, common: _common, deliveryRegionBits:
 /** All tables with a drizzle schema. */
 export const tables = all;
 
-/** Columns that only PostgreSQL has, or that may be null only here. Code for both databases does not read them. */
-type Other = "made" | "published_by" | "folded";
-/** Columns of `deliveries` that only PostgreSQL has: those of their event, and their attempts. */
-type Logged = "event_id" | "type" | "version" | "broadcaster_user_id" | "published_at" | "attempt_log";
-
-tables satisfies {
-  readonly [Name in keyof Tables]: {
-    readonly $inferSelect: Omit<
-      Tables[Name]["$inferSelect"],
-      Name extends "deliveries" ? Other | Logged : Other
-    >;
-  };
-};
+tables satisfies { readonly [Name in keyof Tables]: { readonly $inferSelect: Tables[Name]["$inferSelect"] } };
 
 const rowId = sql`rowid`;
 

@@ -6,10 +6,11 @@ import { categoryStore } from "./categories.ts";
 import type { Dialect } from "./dialect.ts";
 import { endpointStore } from "./endpoints.ts";
 import { eventTypeStore } from "./event-types.ts";
+import { idempotencyStore } from "./idempotency.ts";
 import { channelStore } from "./livestreams.ts";
 import { noticeStore } from "./notices.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
-import { idempotencyStore, settingStore } from "./settings.ts";
+import { settingStore } from "./settings.ts";
 import { tokenStore } from "./tokens.ts";
 
 /** Makers of the nouns that are the same for both databases. */

@@ -1,7 +1,7 @@
 import { test } from "bun:test";
 import fc from "fast-check";
 import { hour, minute } from "../../src/domain/time.ts";
-import { type Command, commands, run } from "../support/engine-model/commands.ts";
+import { type Command, commands, examples, run } from "../support/engine-model/commands.ts";
 import { Platform } from "../support/engine-model/platform.ts";
 import { comesToItsEnd } from "../support/engine-model/the-end.ts";
 import { holdsLater } from "../support/property.ts";
@@ -46,7 +46,8 @@ test(
       }),
     );
     await holdsLater(property, {
-      numRuns,
+      numRuns: examples.length + numRuns,
+      examples: examples.map((all): [Command[]] => [all]),
       seed: Number(seed),
       interruptAfterTimeLimit: longestMs,
       markInterruptAsFailure: true,

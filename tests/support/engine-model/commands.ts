@@ -39,12 +39,19 @@ const changes = {
 } as const satisfies Record<string, Changing>;
 type Change = keyof typeof changes;
 
+/** More deliveries than an endpoint gets at once. */
+const moreThanAtOnce = 6;
+
+/** The changes after which a signed request must not be sent. */
+const outdating = ["rotated", "another URL", "disabled", "stream"] as const;
+
 /** How likely each command is, where a run has it. Each run publishes, has answers, and lets time pass. */
-const always = { publish: 8, answer: 4, pass: 5 } as const;
+const always = { publish: 8, answer: 4, "answer and publish": 3, pass: 5 } as const;
 const weights = {
   reach: 3,
   "set clock": 1,
   change: 4,
+  "change while it connects": 3,
   "switch subscription": 2,
   "remove application": 1,
   "remove user": 1,
@@ -108,10 +115,12 @@ function happeningOf(of: Ingredients) {
       livesMs: fc.constantFrom(...of.lives),
     }),
     one("answer", { application, answer: fc.constantFrom(...of.answers), isOne: fc.boolean() }),
+    one("answer and publish", { application, broadcaster, answer: fc.constantFrom(...of.answers) }),
     one("reach", { application, isReachable: fc.boolean() }),
     one("pass", { ms: fc.constantFrom(...of.waits) }),
     one("set clock", { ms: fc.constantFrom(...of.clocks) }),
     one("change", { application, to: fc.constantFrom(...of.changes) }),
+    one("change while it connects", { application, broadcaster, to: fc.constantFrom(...outdating) }),
     one("switch subscription", { application, broadcaster }),
     one("remove application", { application }),
     one("remove user", { broadcaster }),
@@ -138,8 +147,53 @@ export const commands = fc
   .noShrink(ingredients)
   .chain((of) => fc.array(commandOf(of), { maxLength: 40, size: "max" }));
 
+const inOrder = (...happenings: Happening[]): Command[] =>
+  happenings.map((happening) => ({ happening, turns: null }));
+
+const one = { application: "A", broadcaster: 1 } as const;
+const answered = (answer: Answer): Happening[] => [
+  { do: "answer", application: "A", answer, isOne: false },
+  { do: "publish", broadcaster: 1, count: 1, livesMs: null },
+];
+
+/** Short runs, made in any case, each of which breaks a promise if one rule of the delivery is wrong. */
+export const examples: Command[][] = [
+  // A receiver that fails asks for the time of the next attempt, and is not attempted before.
+  inOrder(...answered("500 for an hour"), { do: "pass", ms: 50 * minute }),
+  // Each wait of the schedule is as long as promised, and not longer.
+  inOrder(
+    ...answered("reset"),
+    { do: "pass", ms: 20 * minute },
+    { do: "answer", application: "A", answer: "ok", isOne: false },
+    { do: "pass", ms: 7 * hour },
+  ),
+  inOrder(...answered("reset"), { do: "pass", ms: 4 * day }),
+  // Nothing that has changed is sent as it was signed before.
+  ...outdating.map((to) => inOrder({ do: "change while it connects", ...one, to })),
+  // An endpoint gets no more attempts at once than its application says.
+  inOrder({ do: "answer and publish", ...one, answer: "slow" }),
+  inOrder(
+    { do: "change", application: "A", to: "one at once" },
+    { do: "answer and publish", ...one, answer: "slow" },
+  ),
+];
+
 function hostOf(on: Platform, id: string): string {
   return new URL(on.application(id).committed?.webhook_url ?? "https://none.test").host;
+}
+
+/** An application changes between the signature of an attempt and its request. */
+async function changeWhileItConnects(
+  on: Platform,
+  { application, broadcaster, to }: Extract<Happening, { do: "change while it connects" }>,
+): Promise<void> {
+  const host = hostOf(on, application);
+  on.receivers.setReachable(host, false);
+  on.begun(on.publish(broadcaster, 1, null), "publish");
+  await on.settle();
+  on.begun(changes[to](on, on.application(application)), to);
+  await on.settle();
+  on.receivers.setReachable(host, true);
 }
 
 /** Has it happen; resolves when it was begun, or where it takes time, when that is over. */
@@ -150,6 +204,9 @@ async function happens(on: Platform, one: Happening): Promise<void> {
     case "answer":
       if (one.isOne) return on.receivers.answerOne(hostOf(on, one.application), one.answer);
       return on.receivers.answer(hostOf(on, one.application), one.answer);
+    case "answer and publish":
+      on.receivers.answer(hostOf(on, one.application), one.answer);
+      return on.begun(on.publish(one.broadcaster, moreThanAtOnce, null), "publish");
     case "reach":
       return on.receivers.setReachable(hostOf(on, one.application), one.isReachable);
     case "pass":
@@ -158,6 +215,8 @@ async function happens(on: Platform, one: Happening): Promise<void> {
       return on.setClock(one.ms);
     case "change":
       return on.begun(changes[one.to](on, on.application(one.application)), one.to);
+    case "change while it connects":
+      return changeWhileItConnects(on, one);
     case "switch subscription":
       return on.begun(switchSubscription(on, on.application(one.application), one.broadcaster), one.do);
     case "remove application":

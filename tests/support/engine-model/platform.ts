@@ -24,6 +24,8 @@ export interface KnownApplication {
   excusedAt: number;
   /** Until then its receiver has asked to be left alone. */
   pausedUntil: number;
+  /** Since when its receiver takes each attempt at once, while nothing but time passes; null: something else happens. */
+  wellSince: number | null;
   /** The generation of its endpoint that is disabled: it has answered 410, or only failed for 24 hours. */
   disabledGeneration: number | null;
   /** The first failure since the last success, where it is certain which generation was called; null: none is known. */
@@ -49,6 +51,7 @@ export const newlyKnown = (id: string): KnownApplication => ({
   changing: 0,
   excusedAt: 0,
   pausedUntil: 0,
+  wellSince: null,
   disabledGeneration: null,
   failingSince: null,
   generationSince: 0,
@@ -70,6 +73,16 @@ export interface KnownSubscription {
   removal: "none" | "asked" | "acknowledged";
 }
 
+/** A failed attempt. The next one follows after `shortestMs` at least and, where that is promised, `longestMs` at most. */
+interface KnownFailure {
+  readonly began: number;
+  readonly at: number;
+  /** The `Retry-After` of the answer; 0 for none. */
+  readonly askedMs: number;
+  readonly shortestMs: number;
+  readonly longestMs: number;
+}
+
 export interface KnownDelivery {
   readonly id: string;
   readonly subscription: KnownSubscription;
@@ -88,7 +101,7 @@ export interface KnownDelivery {
   /** How often it was asked for by its id, and how often it was sent although it was taken. */
   retries: number;
   repeats: number;
-  lastFailure: { readonly began: number; readonly at: number; readonly waitMs: number } | null;
+  lastFailure: KnownFailure | null;
   /** A process has ended while it connected: attempts of a lower index, of what is behind it, may be first. */
   lateUntil: number;
 }
@@ -112,7 +125,8 @@ export const newlyKnownDelivery = (
 
 export const broadcasters = [1, 2] as const;
 export const applicationIds = ["A", "B", "C"] as const;
-const limits = { concurrency: 4, connections: 12 };
+/** Half of the connections, which one endpoint may have, are more than its concurrency: that is what ends its attempts. */
+const limits = { concurrency: 4, connections: 24 };
 const event = { event: "channel.followed", version: 1 };
 const retention = { deliveredMs: hour, failedMs: 2 * day, bodiesMs: hour };
 /** An engine that is stopped ends within this virtual time, unless something hangs. */
@@ -150,11 +164,14 @@ export class Platform {
         webhook_url: this.newUrl(),
         webhook_secret: newWebhookSecret(),
       });
-      this.promises.applications.set(id, newlyKnown(id));
+      const committed = await this.#store.applications.find(id);
+      this.promises.applications.set(id, { ...newlyKnown(id), committed });
       for (const broadcaster of broadcasters) await this.subscribe(this.application(id), broadcaster);
     }
     if (this.promises.subscriptions.size === 0) throw new Error("not subscribed");
     await this.#start();
+    // What begins at the moment of a start is excused from waits.
+    await this.time.pass(1, () => this.settle());
   }
 
   application(id: string): KnownApplication {
@@ -185,7 +202,9 @@ export class Platform {
   async pass(ms: number): Promise<void> {
     const { gates } = this.process;
     const well = [...this.promises.applications.values()].filter((one) => gates.areOpen && this.#isWell(one));
+    for (const one of well) one.wellSince = this.time.monotonic();
     await this.time.pass(ms, () => this.settle());
+    for (const one of well) one.wellSince = null;
     const endpoints = await this.#store.endpoints.failing();
     for (const one of endpoints) this.promises.disabled(one);
     for (const one of well.filter((one) => this.#isWell(one)))

@@ -1,9 +1,9 @@
-import { isOverloaded, retrySchedule } from "../../../src/delivery/retry.ts";
+import { isOverloaded } from "../../../src/delivery/retry.ts";
 import type { SendResult } from "../../../src/delivery/send/send.ts";
 import { sign } from "../../../src/delivery/signature.ts";
 import type { Attempt, DeliveryRecord } from "../../../src/domain/deliveries.ts";
 import { disableAfterMs, type Endpoint } from "../../../src/domain/endpoints.ts";
-import { minute } from "../../../src/domain/time.ts";
+import { day, hour, minute, second } from "../../../src/domain/time.ts";
 import type { VirtualTime } from "../virtual-time.ts";
 import {
   type KnownApplication,
@@ -20,6 +20,19 @@ export const boundsMs = {
   /** After failures the circuit may be open for 5 minutes, from the moment when the last attempt has timed out. */
   recovering: 6 * minute,
 };
+
+/** The promised waits after the first, second, … failed attempt. Each may be a fifth shorter or longer. */
+export const promisedWaitsMs: readonly number[] = [
+  5 * second,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  14 * hour,
+  20 * hour,
+  24 * hour,
+];
 
 interface Limits {
   readonly concurrency: number;
@@ -121,7 +134,11 @@ export class Promises {
     if (application.changing === 0 && at < application.pausedUntil)
       this.#broken("sent although its receiver asked to be left alone", attempt);
     if (!lastFailure || application.excusedAt >= lastFailure.began || application.changing > 0) return;
-    if (at < lastFailure.at + lastFailure.waitMs) this.#broken("sent again too soon", attempt);
+    if (at < lastFailure.at + lastFailure.shortestMs) this.#broken("sent again too soon", attempt);
+    if (application.wellSince === null) return;
+    const mayTakeMs = boundsMs[application.hadTrouble ? "recovering" : "healthy"];
+    const latest = Math.max(lastFailure.at + lastFailure.longestMs, application.wellSince + mayTakeMs);
+    if (at > latest) this.#broken("sent again too late", attempt);
   }
 
   #checkConcurrency(attempt: SeenAttempt, application: KnownApplication, generation: number | null): void {
@@ -261,9 +278,17 @@ export class Promises {
     const { attempts, subscription } = delivery;
     // What was asked for, and what a former URL has answered, is not part of the schedule.
     const isScheduled = this.everAsked(delivery) + subscription.application.generations === 0;
-    const scheduledMs = retrySchedule[isScheduled ? attempts - 1 : 0] ?? 0;
-    const waitMs = Math.max(0.8 * scheduledMs, result.retryAfterMs ?? 0);
-    delivery.lastFailure = { began: attempt.startedAt, at: this.elapsed(), waitMs };
+    const scheduledMs = promisedWaitsMs[isScheduled ? attempts - 1 : 0] ?? 0;
+    const askedMs = result.retryAfterMs ?? 0;
+    delivery.lastFailure = {
+      began: attempt.startedAt,
+      at: this.elapsed(),
+      askedMs,
+      shortestMs: Math.max(0.8 * scheduledMs, askedMs),
+      longestMs: isScheduled
+        ? Math.max(1.2 * scheduledMs, Math.min(1.2 * askedMs, day))
+        : Number.POSITIVE_INFINITY,
+    };
   }
 
   #mayEndUnsent({ event, subscription: { application } }: KnownDelivery): boolean {

@@ -1,18 +1,19 @@
 import type { SendRequest, SendResult } from "../../../src/delivery/send/send.ts";
 import { attemptTimeoutMs } from "../../../src/delivery/send/send.ts";
+import { hour } from "../../../src/domain/time.ts";
 import type { Timers } from "../../../src/runtime/event-loop.ts";
 import { ok } from "../dispatching.ts";
 
 /**
  * What a receiver answers. A slow one answers when it is told to, or the attempt times out. "ok from 4" takes a delivery
- * at its fourth attempt, and answers 500 before.
+ * at its fourth attempt, and answers 400 before.
  */
 export const answers = [
   "ok",
   "400",
   "410",
   "429",
-  "500",
+  "500 for an hour",
   "503",
   "reset",
   "slow",
@@ -21,8 +22,8 @@ export const answers = [
 ] as const;
 export type Answer = (typeof answers)[number];
 
-/** The `Retry-After` of a 429. */
-export const retryAfterMs = 20_000;
+/** The `Retry-After` of answers. A 500 with one asks it for its own delivery, and not for the whole endpoint. */
+const retryAfterMs: Partial<Record<Answer, number>> = { "429": 20_000, "500 for an hour": hour };
 
 /** One attempt as the receiver's side sees it. */
 export interface SeenAttempt {
@@ -177,9 +178,9 @@ function resultOf(
 ): SendResult {
   if (answer === "ok") return ok;
   const takenAt = /^ok from (\d)$/.exec(answer)?.[1];
-  if (takenAt) return resultOf((attempt?.number ?? 0) < Number(takenAt) ? "500" : "ok");
+  if (takenAt) return resultOf((attempt?.number ?? 0) < Number(takenAt) ? "400" : "ok");
   if (answer === "reset" || answer === "timeout" || answer === "canceled")
     return { ...ok, class: answer, status: null, error: answer };
-  const asked = answer === "429" ? { retryAfterMs } : {};
-  return { ...ok, class: "status", status: Number(answer), error: answer, ...asked };
+  const asked = retryAfterMs[answer] ?? null;
+  return { ...ok, class: "status", status: Number.parseInt(answer, 10), error: answer, retryAfterMs: asked };
 }

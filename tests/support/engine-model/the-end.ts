@@ -1,11 +1,9 @@
-import { retrySchedule } from "../../../src/delivery/retry.ts";
 import type { DeliveryRecord } from "../../../src/domain/deliveries.ts";
 import { hour, minute } from "../../../src/domain/time.ts";
 import { ok } from "../dispatching.ts";
 import { enable } from "./changes.ts";
-import type { Platform } from "./platform.ts";
-import { answerOf } from "./promises.ts";
-import { retryAfterMs } from "./receivers.ts";
+import type { KnownDelivery, Platform } from "./platform.ts";
+import { answerOf, promisedWaitsMs } from "./promises.ts";
 
 /**
  * All receivers are well, nothing is held up, and enough time passes: then nothing waits, and the log says what was.
@@ -61,8 +59,8 @@ function wrongEnd(on: Platform, record: DeliveryRecord): string[] {
   const ends = {
     delivered: mayDiffer ? wasTaken || application.wasStream : wasTakenLast,
     canceled: subscription.removal !== "none" || application.wasDisabled,
-    expired: mayHaveExpired(record) || on.promises.droppedOf(application).has(record.event_id),
-    failed: !wasTakenLast && (wasGone || made >= retrySchedule.length + 1),
+    expired: mayHaveExpired(record, known) || on.promises.droppedOf(application).has(record.event_id),
+    failed: !wasTakenLast && (wasGone || made >= promisedWaitsMs.length + 1),
   };
   const name = `${application.id} ${subscription.id.slice(-3)} ${record.sequence}`;
   // What retention has removed is known as it was before, and may have ended in the same moment.
@@ -76,15 +74,19 @@ function wrongEnd(on: Platform, record: DeliveryRecord): string[] {
     if (wasTakenLast && record.status !== "delivered" && on.promises.everAsked(known) === 0)
       problems.push(`${name} was taken, and is ${record.status}`);
   }
-  if (made > retrySchedule.length + 1 + on.promises.everAsked(known) + application.generations)
+  if (made > promisedWaitsMs.length + 1 + on.promises.everAsked(known) + application.generations)
     problems.push(`${name} was attempted ${made} times`);
   return problems;
 }
 
 /** Whether its time was over when it ended, or would have been at its next attempt. */
-function mayHaveExpired({ expires_at, finished_at, attempts }: DeliveryRecord): boolean {
+function mayHaveExpired(
+  { expires_at, finished_at, attempts }: DeliveryRecord,
+  { lastFailure }: KnownDelivery,
+): boolean {
   if (expires_at === null) return false;
-  const waitMs = attempts.length === 0 ? 0 : Math.max(retrySchedule[attempts.length - 1] ?? 0, retryAfterMs);
+  const scheduledMs = promisedWaitsMs[attempts.length - 1] ?? 0;
+  const waitMs = attempts.length === 0 ? 0 : Math.max(scheduledMs, lastFailure?.askedMs ?? 0);
   return (finished_at ?? 0) + 1.2 * waitMs >= expires_at;
 }
 

@@ -70,7 +70,7 @@ export interface Ownership {
   notify(notification: EndpointNotification): void;
 }
 
-/** A notification to the process that owns an endpoint. Replicas of other versions know these kinds. */
+/** A notification to the process that owns an endpoint. */
 export type EndpointNotification =
   /** New first attempts wait for these applications. */
   | { readonly kind: "published"; readonly applications: readonly string[] }

@@ -150,7 +150,7 @@ export function deliveryLog(queries: Queries): Pick<
 interface LookedRow extends StreamedRow {
   readonly body: string | null;
   readonly is_shown: boolean;
-  /** Whether it fits into this part of the stream. Otherwise `body` is null. */
+  /** Whether the delivery fits into this part of the stream. Otherwise `body` is null. */
   readonly fits: boolean;
 }
 

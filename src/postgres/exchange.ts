@@ -57,7 +57,8 @@ const outboxAgainAfterMs = 500;
 
 /**
  * Sends notifications to the owners of endpoints. Those of kind `published` are not sent again after a failure, because
- * the owners find the deliveries in the store. All others are, because the owners would not notice the change.
+ * the owners find the deliveries in the store. Notifications of all other kinds are sent again,
+ * because the owners would not notice the change.
  */
 export class EndpointOutbox {
   #published = new Set<string>();
@@ -93,7 +94,7 @@ export class EndpointOutbox {
     return failed.length === 0;
   }
 
-  /** Sends a notification. Resolves to those that must be sent again. */
+  /** Sends a notification. Resolves to the notifications that must be sent again. */
   async #sent(notification: EndpointNotification): Promise<EndpointNotification[]> {
     try {
       await this.send(notification);
@@ -111,7 +112,7 @@ function inChunks(ids: readonly string[]): string[][] {
 
 /** Notifications of the database's triggers, sent with the commit of a change. */
 const changes = topic<ReplicaNotification>("changes");
-/** Notifications of replicas. Other versions of the program know the names `told` and `news`. */
+/** Notifications that replicas send themselves. */
 const broadcasts = topic<{ readonly from: number; readonly news: Broadcast }>("told");
 
 /**
@@ -200,7 +201,7 @@ export class ReplicaExchange implements ReplicaLink {
       );
       return true;
     } catch {
-      // The fault of the storage is reported elsewhere. Shares are dropped, because they are useless later.
+      // Not logged: the check of the storage reports the fault. Shares are dropped, because they are useless later.
       for (const id of applications) this.#streamed.add(id);
       for (const notification of shown) this.#show(notification);
       this.#taken = [];

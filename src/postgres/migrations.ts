@@ -12,7 +12,7 @@ import { codeOf } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { isAnyAlive } from "./shards.ts";
 
-/** The advisory locks of the program. Those of publishing are apart from them; see `deliveries/positions.ts`. */
+/** The advisory locks of the program. Those of publishing are apart from them; see `positions.ts`. */
 export const advisoryLocks = {
   /** Held while migrations are applied, so that only one of several starting processes applies them. */
   migration: 0x6f6e_6169_72,

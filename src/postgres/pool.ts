@@ -52,7 +52,7 @@ export function driver(
       connection: {
         application_name: "onair",
         statement_timeout: timeoutMs,
-        // An abandoned transaction must not hold its locks.
+        // A transaction whose client is gone must not hold its locks.
         idle_in_transaction_session_timeout: timeoutMs,
         ...(isReader && { default_transaction_read_only: true }),
       },

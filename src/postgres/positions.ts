@@ -33,7 +33,10 @@ SELECT least(last, (
 const mostSilent = {
   /** How long a publishing transaction may wait for its client between two statements. */
   idleMs: 3 * second,
-  /** How long its statement may take. Its timeout does not end one that waits for the client to read its result. */
+  /**
+   * How long a statement of a publishing transaction may take. The statement timeout does not end a statement that
+   * waits for its client to read the result.
+   */
   statementMs: 12 * second,
 };
 
@@ -76,7 +79,7 @@ export function deliveryPositions({ orm }: Pick<Queries, "orm">) {
     const [row] = await orm.execute<{ last: number; given: number }>(sql.raw(settled));
     return { last: row?.last ?? 0, given: row?.given ?? 0 };
   };
-  /** The next look, which all who wait share. */
+  /** The next look, which all waiting calls share. */
   let looking: Promise<Ends> | null = null;
   const lookAgain = async (): Promise<Ends> => {
     await Bun.sleep(lookAgainMs);

@@ -44,9 +44,9 @@ const deliveryId = "d.prefix || lpad((d.seq % 100000000)::text, 8, '0')";
 
 /** How long publishing waits for a lock. Other publishers hold theirs for one commit. */
 const lockTimeoutMs = 3 * second;
-/** How long each part of a batch waits that has waited so long, */
+/** How long each part of a batch waits for locks, if the whole batch has waited too long. */
 const partLockTimeoutMs = second / 4;
-/** and all parts together. Then the rest is refused, because everything is held. */
+/** How long all parts of a batch wait for locks together. Then the rest of the batch is refused. */
 const allPartsMs = 5 * second;
 
 /**
@@ -202,7 +202,7 @@ free AS MATERIALIZED (
 )
 SELECT DISTINCT (n - 1)::float8 AS i FROM receivers WHERE id NOT IN (SELECT id FROM free)`;
 
-/** How long events are refused at once that were held. */
+/** How long events whose rows were held are refused without another try. */
 const heldForMs = 5 * second;
 
 /**

@@ -28,7 +28,6 @@ const endSilentMs = second;
 const lookMs = second;
 const lookPart = 20;
 
-// Replicas of other versions know this name.
 const endpointNotifications = topic<EndpointNotification>("endpoint_news");
 /** Sent when shards were released, or a replica has joined or left. */
 const changedHands = topic<number>("changed_hands");
@@ -54,18 +53,19 @@ export class Replica implements Ownership {
   /** Reads the pending deliveries of the shards that were taken last. */
   #gaining: Promise<void> = Promise.resolve();
   #isLeaving = false;
-  /** Shards that are being handed over. No attempt of theirs starts. */
+  /** Shards that are being handed over. No attempt for an endpoint of these shards starts. */
   readonly #handingOver = new Set<number>();
   #alive: readonly number[] = [];
   #meantFor: readonly number[] = [];
   /**
-   * It may send until then: `marginMs` before its lease ends. By a monotonic clock, and one that runs during
-   * suspension.
+   * The time until which this replica may send: `marginMs` before its lease ends. By a monotonic clock, and by one that
+   * runs while the machine is suspended.
    */
   #sendsUntil = Number.NEGATIVE_INFINITY;
   #sendsUntilTime = Number.NEGATIVE_INFINITY;
   /**
-   * Until then it takes no shards of dead replicas: they may have lost the database as it did, and be about to return.
+   * The time until which this replica takes no shards of dead replicas. They may have lost the database at the same
+   * time as this one, and be about to return.
    */
   #waitsUntil = Number.NEGATIVE_INFINITY;
   #endsSilentAt = Number.NEGATIVE_INFINITY;
@@ -233,7 +233,7 @@ export class Replica implements Ownership {
       try {
         return await deliverer.gained((application) => shards.has(shardOf(application)));
       } catch {
-        // The fault of the storage is reported elsewhere.
+        // Not logged: the check of the storage reports the fault.
         await Bun.sleep(beatMs);
         if (!this.#deliverer) return;
       }
@@ -274,7 +274,8 @@ export class Replica implements Ownership {
       await release(this.db, this.owned.replica, given);
       this.#notifyOthers();
     } catch {
-      // The next heartbeat releases or takes them again. If it leaves, others take them after its lease.
+      // The next heartbeat releases or takes the shards again. If this replica leaves, others take them after its
+      // lease.
     }
   }
 

@@ -98,8 +98,8 @@ interface LogPart {
 
 const isPending = "r.status = 'pending'";
 const isNotDelivered = "r.status IN ('pending', 'failed', 'expired', 'canceled')";
-// A pending one may be delivered before the part is replaced, so it counts as removed. No event stream shows a canceled
-// one.
+// A pending delivery may be delivered before the part is replaced, so it counts as removed. A canceled one is in no
+// event stream.
 const isLost = { delivered: "status IN ('delivered', 'pending')", any: "status <> 'canceled'" };
 const isOfPending = "r.seq IN (SELECT event_seq FROM deliveries WHERE status = 'pending')";
 

@@ -44,7 +44,7 @@ export const users = pgTable(
   "users",
   {
     ...userColumns(kinds),
-    /** The case-folded names, which the search compares; see `search/terms.ts`. */
+    /** The case-folded names, which the search compares; see `search.ts`. */
     folded: text().notNull(),
   },
   // Usernames are ASCII, which `lower` folds with the collation "C".
@@ -239,7 +239,7 @@ export const events = pgTable("events", {
 /** The driver reads `json[]` as an array of values. */
 const attemptList = customType<{ data: Attempt[]; driverData: Attempt[] }>({ dataType: () => "json[]" });
 
-/** One row per event and subscription, partitioned by number; see `deliveries/parts.ts`. */
+/** One row per event and subscription, partitioned by number; see `retention.ts`. */
 export const deliveries = pgTable(
   "deliveries",
   {

@@ -29,7 +29,7 @@ import { storageAt } from "./storage.ts";
  * The admin API of a server, and of a command on data that no server uses.
  */
 
-/** What is made here, or taken from memory. */
+/** The dependencies that `adminOf` makes, or takes from memory. */
 type Made = keyof Memory | "data" | "publisher" | "trail";
 
 interface AdminOptions extends Omit<AdminDeps, Made> {

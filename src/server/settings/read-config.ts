@@ -152,7 +152,7 @@ function sourceOf(
   return { name: at, text: () => written, isHidden: false, quote: file.quote(option) };
 }
 
-/** Reads the settings file; null when none is named. One that cannot be read adds a mistake, and gives null, too. */
+/** Reads the settings file; null when no file is named. Adds a mistake and returns null for an unreadable file. */
 function fileOf(flags: CheckedConfig["flags"], env: Environment, mistakes: string[]): ConfigFile | null {
   const path = flags["config"] ?? env[variableOf("config")];
   if (typeof path !== "string" || path === "") return null;

@@ -19,7 +19,10 @@ export function settingsInForce(config: Config) {
   });
 }
 
-/** Returns the same with the source of each value: `default`, an option, a variable, or a line of the settings file. */
+/**
+ * Returns the settings for display, each with the source of its value: `default`, an option, a variable, or a line of
+ * the settings file.
+ */
 export function settingsWithSources({ config, sources }: Pick<CheckedConfig, "config" | "sources">) {
   const inForce = settingsInForce(config);
   return names.map((name, at) => ({ ...inForce[at], name: flagOf(name), source: sources[name] }));
@@ -48,9 +51,9 @@ function withoutSecrets(value: unknown): unknown {
 
 /** The effect of reading the settings again, by option name. */
 export interface Reloaded {
-  /** Changed, and now in effect. */
+  /** Settings that have changed and are in effect. */
   readonly changed: readonly string[];
-  /** Changed, and in effect only after a restart. */
+  /** Settings that have changed, with effect after a restart. */
   readonly needRestart: readonly string[];
 }
 

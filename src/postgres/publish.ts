@@ -220,29 +220,35 @@ class HeldEvents {
     return [subjectOf(event), event.id].some((key) => (this.#until.get(key) ?? 0) > now);
   }
 
-  /** Looks which of the events that have waited too long for a lock are held. Returns whether any is. */
-  async find(events: readonly NewEvent[]): Promise<boolean> {
+  /**
+   * Returns the subjects of events whose subscriptions are locked at this moment, perhaps only for this moment; none if
+   * that cannot be found out.
+   */
+  async suspects(events: readonly NewEvent[]): Promise<ReadonlySet<string>> {
     const now = performance.now();
     for (const [subject, until] of this.#until) if (until <= now) this.#until.delete(subject);
-    const held = await this.queries.run<{ i: number }>(heldSubscriptions, [
+    const parameters = [
       events.map((event) => event.broadcaster_user_id),
       events.map(({ name }) => name),
       events.map(({ version }) => version),
-    ]);
-    for (const { i } of held) {
-      const event = events[i];
-      if (event) this.#add(subjectOf(event));
-    }
-    return held.length > 0;
+    ];
+    const locked = await this.queries.run<{ i: number }>(heldSubscriptions, parameters).catch(() => []);
+    return new Set(events.filter((_, n) => locked.some(({ i }) => i === n)).map(subjectOf));
   }
 
-  /** Notes an event that has waited too long alone. */
-  add({ id }: NewEvent): void {
-    this.#add(id);
-  }
-
-  #add(key: string): void {
-    this.#until.set(key, performance.now() + heldForMs);
+  /**
+   * Notes what is held of events that have waited too long together: their subject, if they have one in common that is
+   * suspect, or a single event. Returns false when that is not known.
+   */
+  note(events: readonly NewEvent[], suspects: ReadonlySet<string>): boolean {
+    const [first, ...others] = events;
+    if (first === undefined) return false;
+    const subject = subjectOf(first);
+    const isOneSubject = others.every((event) => subjectOf(event) === subject);
+    if (isOneSubject && suspects.has(subject)) this.#until.set(subject, performance.now() + heldForMs);
+    else if (others.length === 0) this.#until.set(first.id, performance.now() + heldForMs);
+    else return false;
+    return true;
   }
 }
 
@@ -274,6 +280,14 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+/** A batch that has waited too long for a lock is stored in parts. */
+interface Parts {
+  /** When the rest is refused. */
+  readonly until: number;
+  /** The subjects that may be held. */
+  readonly suspects: ReadonlySet<string>;
+}
+
 /** Limits of the events of one commit. */
 const maxGathered = 256;
 const maxGatheredBytes = 2 * 1024 * 1024;
@@ -289,10 +303,6 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   let isScheduled = false;
   const held = new HeldEvents(pool);
   const filters = new FilterDecisions();
-
-  /** Whether work has failed because the subscriptions of some of these events are held. Nothing is stored then. */
-  const isOfHeld = async (error: unknown, events: readonly NewEvent[]): Promise<boolean> =>
-    isLockTimeout(error) && (await held.find(events).catch(() => false));
 
   const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
     const result = tail.then(work);
@@ -315,7 +325,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     });
   };
 
-  const keep = async (given: readonly Waiting[], partsUntil: number | null = null): Promise<void> => {
+  const keep = async (given: readonly Waiting[], parts: Parts | null = null): Promise<void> => {
     const batch = given.filter(({ event, reject }) => {
       const isHeld = held.has(event);
       if (isHeld) reject(eventHeld());
@@ -325,7 +335,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     const read = claimed.beginRead();
     const events = eventsOf(batch);
     try {
-      const timeoutMs = partsUntil === null ? lockTimeoutMs : partLockTimeoutMs;
+      const timeoutMs = parts === null ? lockTimeoutMs : partLockTimeoutMs;
       const stored = await storeMatching(pool, events, { publisher: owned.replica, filters, timeoutMs });
       const outcomes = await outcomesOf(pool, events, stored);
       for (const [i, { event, reserveSlot, resolve, reject }] of batch.entries()) {
@@ -334,31 +344,27 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
         else if (outcome) resolve(storedEvent({ claimed, owned, read, reserveSlot }, event, outcome));
       }
     } catch (error) {
-      await keepParts(batch, error, partsUntil);
+      await keepParts(batch, error, parts);
     } finally {
       read.end();
     }
   };
 
   /** Keeps what another transaction does not hold of a batch that has failed, so that only held events are refused. */
-  const keepParts = async (
-    batch: readonly Waiting[],
-    error: unknown,
-    until: number | null,
-  ): Promise<void> => {
-    const [only] = batch;
-    const partsUntil = until ?? performance.now() + allPartsMs;
-    const isOver = !isLockTimeout(error) || performance.now() > partsUntil;
-    if (isOver) for (const { reject } of batch) reject(error);
-    else if (until === null && (await isOfHeld(error, eventsOf(batch)))) await keep(batch, partsUntil);
-    else if (only && batch.length === 1) {
-      held.add(only.event);
-      only.reject(eventHeld());
-    } else {
-      const middle = Math.ceil(batch.length / 2);
-      await keep(batch.slice(0, middle), partsUntil);
-      await keep(batch.slice(middle), partsUntil);
-    }
+  const keepParts = async (batch: readonly Waiting[], error: unknown, known: Parts | null): Promise<void> => {
+    const refuse = (reason: unknown) => batch.forEach(({ reject }) => void reject(reason));
+    if (!isLockTimeout(error)) return refuse(error);
+    const until = known?.until ?? performance.now() + allPartsMs;
+    const parts = known ?? { until, suspects: await held.suspects(eventsOf(batch)) };
+    if (performance.now() > until) return refuse(error);
+    if (held.note(eventsOf(batch), parts.suspects)) return refuse(eventHeld());
+    // The suspect ones are stored last: those that are held make each part with them wait.
+    const isSuspect = ({ event }: Waiting) => parts.suspects.has(subjectOf(event));
+    const inOrder = [...batch.filter((one) => !isSuspect(one)), ...batch.filter(isSuspect)];
+    const others = inOrder.findIndex(isSuspect);
+    const middle = others > 0 ? others : Math.ceil(batch.length / 2);
+    await keep(inOrder.slice(0, middle), parts);
+    await keep(inOrder.slice(middle), parts);
   };
 
   return {
@@ -387,7 +393,9 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
           });
           return joinedEvents(stored);
         } catch (error) {
-          throw (await isOfHeld(error, events)) ? eventHeld() : error;
+          if (!isLockTimeout(error)) throw error;
+          held.note(events, await held.suspects(events));
+          throw eventHeld();
         } finally {
           read.end();
         }

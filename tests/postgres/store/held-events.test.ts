@@ -57,6 +57,43 @@ test.skipIf(!hasPostgres).each([
   await holding.catch(() => {}); // the server ends it when it has been idle for long
 });
 
+test.skipIf(!hasPostgres)(
+  "subscriptions that others lock again and again for a moment are not held",
+  async () => {
+    const { store, pool } = await ownPostgres();
+    await subscriber(store, { broadcaster: 1 });
+    await subscriber(store, { broadcaster: 2 });
+    const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isEnded = false;
+    const holding = pool.transact(async ({ run }) => {
+      await run(reserve);
+      begun.resolve();
+      await ended.promise;
+    });
+    // As another server that publishes much to user 1.
+    const publishing = (async () => {
+      while (!isEnded)
+        await pool.run(
+          "WITH s AS MATERIALIZED (SELECT FROM subscriptions WHERE broadcaster_user_id = 1 FOR NO KEY UPDATE) SELECT pg_sleep(0.05) FROM s",
+        );
+    })();
+    afterThisTest(async () => {
+      isEnded = true;
+      ended.resolve();
+      await publishing;
+    });
+    await begun.promise;
+    const events = [
+      ...Array.from({ length: 8 }, (_, n) => newEvent(`free-${n}`)),
+      newEvent("held-1", { broadcaster_user_id: 2 }),
+    ];
+    const outcomes = await Promise.allSettled(events.map((one) => store.events.publish(one, () => false)));
+    expect(outcomes.map(({ status }) => status)).toEqual([...Array(8).fill("fulfilled"), "rejected"]);
+    ended.resolve();
+    await holding.catch(() => {});
+  },
+);
+
 test.skipIf(!hasPostgres)("while an event type is registered, events are published", async () => {
   const { store, pool } = await ownPostgres();
   await subscriber(store);

@@ -1,17 +1,17 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "puppeteer-core";
+import { browserContext, missingForPictures } from "../tests/support/chromium.ts";
+import { consolePages, openPage, operator, signIn } from "../tests/support/pages.ts";
+import { event, subscribe } from "../tests/support/publishing.ts";
+import { Receiver } from "../tests/support/receiver.ts";
+import { json, startServer, type TestApplication, type TestServer } from "../tests/support/server.ts";
+
 /*
  * Takes screenshots of every page for review: bun scripts/screens.ts DIRECTORY [used|empty|longest|failing[:PAGE,…]].
  * Each sheet shows three widths. The scenes are a platform in use (light and dark), an empty one, one with the longest
  * names, and one where every request fails.
  */
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import type { Page } from "puppeteer-core";
-import { browserContext, missingForPictures } from "../tests/support/chromium.ts";
-import { consolePages } from "../tests/support/console-pages.ts";
-import { openPage, operator, signIn } from "../tests/support/pages.ts";
-import { event, subscribe } from "../tests/support/publishing.ts";
-import { Receiver } from "../tests/support/receiver.ts";
-import { json, startServer, type TestApplication, type TestServer } from "../tests/support/server.ts";
 
 const widths = [390, 1024, 1440];
 const [directory = "screens", ...wanted] = process.argv.slice(2);

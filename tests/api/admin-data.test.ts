@@ -2,8 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { isoTime } from "../../src/domain/time.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { ownReceiver } from "../support/receiver.ts";
-import { category, channel, ndjson, user } from "../support/rows.ts";
-import { Clock, json, ownServer, startServer } from "../support/server.ts";
+import { Clock, category, channel, json, ndjson, ownServer, startServer, user } from "../support/server.ts";
 import { type SmallPlatform, smallPlatform } from "../support/small-platform.ts";
 
 let platform: SmallPlatform;

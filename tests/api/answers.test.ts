@@ -3,8 +3,17 @@ import { type Call, expectAllOperations, expectAsDocumented } from "../support/a
 import { authorizationRequest, loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import type { OpenApiDocument } from "../support/openapi.ts";
 import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
-import { category, channel, live, user } from "../support/rows.ts";
-import { json, ownServer, type TestApplication, type TestServer, testServer } from "../support/server.ts";
+import {
+  category,
+  channel,
+  json,
+  live,
+  ownServer,
+  type TestApplication,
+  type TestServer,
+  testServer,
+  user,
+} from "../support/server.ts";
 
 /*
  * The server does not check its answers against the document, because that would cost too much. Here every route is

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { atomicLimits } from "../../src/platform/batches.ts";
-import { category, channel, live, user } from "../support/rows.ts";
-import { json, ownServer, startServer } from "../support/server.ts";
+import { category, channel, json, live, ownServer, startServer, user } from "../support/server.ts";
 import { type SmallPlatform, smallPlatform } from "../support/small-platform.ts";
 
 // Batches with `?atomic=true`.

@@ -2,8 +2,15 @@ import { describe, expect, test } from "bun:test";
 import type { Audit } from "../../src/api/admin/audit.ts";
 import { event } from "../support/publishing.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
-import { ndjson } from "../support/rows.ts";
-import { adminKey, Clock, isOnPostgres, json, type TestServer, testServer } from "../support/server.ts";
+import {
+  adminKey,
+  Clock,
+  isOnPostgres,
+  json,
+  ndjson,
+  type TestServer,
+  testServer,
+} from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*

@@ -4,8 +4,7 @@ import { maxErrors } from "../../src/platform/batches.ts";
 import { errorOf } from "../support/errors.ts";
 import { holdsLater } from "../support/property.ts";
 import { categories, channels, users } from "../support/real-data.ts";
-import { ndjson } from "../support/rows.ts";
-import { adminKey, json, testServer } from "../support/server.ts";
+import { adminKey, json, ndjson, testServer } from "../support/server.ts";
 
 const server = await testServer();
 const { token } = await server.application();

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { foldedNames } from "../support/folded-names.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
-import { category, channel, live, user } from "../support/rows.ts";
-import { Clock, json, refusal, testServer } from "../support/server.ts";
+import { Clock, category, channel, json, live, refusal, testServer, user } from "../support/server.ts";
 
 const clock = new Clock();
 

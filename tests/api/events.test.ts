@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
-import { ndjson } from "../support/rows.ts";
-import { isOnPostgres, json, ownServer, testServer } from "../support/server.ts";
+import { isOnPostgres, json, ndjson, ownServer, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 // Publishing: `POST /admin/v1/events`.

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { event } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { ndjson } from "../support/rows.ts";
-import { json, testServer } from "../support/server.ts";
+import { json, ndjson, testServer } from "../support/server.ts";
 
 const server = await testServer({ users });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type Interleaving, interleave } from "../support/interleaving/interleave.ts";
-import { haveOneMoment, Register, type Write } from "../support/interleaving/register.ts";
-import type { Target } from "../support/interleaving/world.ts";
+import { haveOneMoment, Register, type Target, type Write } from "../support/interleaving/world.ts";
 import { ownListener } from "../support/listener.ts";
 import { ownProcess } from "../support/process.ts";
 import { adminKey, ownDirectory, ownServer } from "../support/server.ts";

@@ -2,8 +2,18 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { errorOf } from "../support/errors.ts";
 import { metric } from "../support/metrics.ts";
 import { RawClient } from "../support/raw-client.ts";
-import { category, channel, live, ndjson, user } from "../support/rows.ts";
-import { adminKey, json, ownServer, refusal, type TestServer } from "../support/server.ts";
+import {
+  adminKey,
+  category,
+  channel,
+  json,
+  live,
+  ndjson,
+  ownServer,
+  refusal,
+  type TestServer,
+  user,
+} from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /** Channels 1 to 40 exist; the first `count` of them are live. */

@@ -5,7 +5,7 @@ import type { EngineListener } from "../../src/delivery/engine.ts";
 import type { Finding } from "../../src/domain/findings.ts";
 import { type DeliveryOutcome, OutcomeCollector, type WatchedOutcomes } from "../../src/domain/outcomes.ts";
 import type { Broadcast } from "../../src/domain/replicas.ts";
-import { type Outcomes, watching } from "../support/outcome-stream.ts";
+import { type Outcomes, watching } from "../support/event-stream.ts";
 import { until } from "../support/until.ts";
 
 const outcome = (n: number, application_id = "a"): DeliveryOutcome => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readConfig } from "../../src/server/settings/read-config.ts";
-import { all, named, watching } from "../support/outcome-stream.ts";
+import { all, named, watching } from "../support/event-stream.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";

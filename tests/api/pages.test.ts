@@ -1,6 +1,5 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { category } from "../support/rows.ts";
-import { adminKey, Clock, json, ownDirectory, ownServer, testServer } from "../support/server.ts";
+import { adminKey, Clock, category, json, ownDirectory, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--portal"] });
 const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };

@@ -14,8 +14,7 @@ import {
   type TestServer,
   testServer,
 } from "../support/server.ts";
-import { loggedDeliveries } from "../support/store.ts";
-import { changeStored } from "../support/stored.ts";
+import { changeStored, loggedDeliveries } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 // The `delivery` of an application says how it gets its events: by webhook, on the stream, or both.

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { ndjson } from "../support/rows.ts";
-import { isOnPostgres, json, ownServer, type TestServer } from "../support/server.ts";
+import { isOnPostgres, json, ndjson, ownServer, type TestServer } from "../support/server.ts";
 
 const last = Number.MAX_SAFE_INTEGER;
 

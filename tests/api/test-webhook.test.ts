@@ -5,8 +5,8 @@ import { readPublicKey, verify } from "../../src/delivery/signature.ts";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { minute } from "../../src/domain/time.ts";
 import { ownListener } from "../support/listener.ts";
+import { type Exchange, testedWebhook, testWebhookPath } from "../support/publishing.ts";
 import { json, ownServer, type TestApplication } from "../support/server.ts";
-import { type Exchange, testedWebhook, testWebhookPath } from "../support/test-webhook.ts";
 
 const path = testWebhookPath;
 const webhook = await testedWebhook();

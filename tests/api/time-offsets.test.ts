@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
-import { category, channel, live, user } from "../support/rows.ts";
-import { json, testServer } from "../support/server.ts";
+import { category, channel, json, live, testServer, user } from "../support/server.ts";
 
 const server = await testServer({ users: [user(1)] });
 await server.load("categories", [category(5)]);

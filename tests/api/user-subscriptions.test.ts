@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { redirectUri, signInServer } from "../support/oauth.ts";
+import { type Exchange, testWebhookPath } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { json, type TestApplication } from "../support/server.ts";
-import { type Exchange, testWebhookPath } from "../support/test-webhook.ts";
 
 let app: TestApplication;
 let token: string;

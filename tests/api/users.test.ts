@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { users } from "../support/real-data.ts";
-import { user } from "../support/rows.ts";
-import { json, refusal, testServer } from "../support/server.ts";
+import { json, refusal, testServer, user } from "../support/server.ts";
 
 const summary = {
   id: 1,

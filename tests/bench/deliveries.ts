@@ -1,7 +1,3 @@
-/*
- * The response time of a page of deliveries over HTTP, with a long log: bun tests/bench/deliveries.ts --help
- */
-
 import { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -16,9 +12,12 @@ import { benchmark } from "./support/bench.ts";
 import { load, startOnAir } from "./support/onair.ts";
 import { firstUserId, sampleUsers } from "./support/platform.ts";
 import { BenchError } from "./support/processes.ts";
-import { megabytes, milliseconds, table, whole } from "./support/report.ts";
-import { percentile } from "./support/rounds.ts";
+import { megabytes, milliseconds, percentile, table, whole } from "./support/report.ts";
 import { Wire } from "./support/wire.ts";
+
+/*
+ * The response time of a page of deliveries over HTTP, with a long log: bun tests/bench/deliveries.ts --help
+ */
 
 const about = `
 The rows are written directly into a data directory. Deliveries are distributed over 1,000 applications by Zipf's law: the

@@ -1,7 +1,3 @@
-/*
- * The duration of `onair import` with a million users, into a data directory and through a running server, and the
- * server's response times during the import: bun tests/bench/import.ts --help
- */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { adminKey } from "../support/server.ts";
@@ -9,9 +5,13 @@ import { type Bench, benchmark } from "./support/bench.ts";
 import { startOnAir } from "./support/onair.ts";
 import { sampleUsers } from "./support/platform.ts";
 import { BenchError, cpuSeconds, endWithThis, peakResidentBytes } from "./support/processes.ts";
-import { atLeast, below, megabytes, milliseconds, table, whole } from "./support/report.ts";
-import { percentile } from "./support/rounds.ts";
+import { atLeast, below, megabytes, milliseconds, percentile, table, whole } from "./support/report.ts";
 import { Wire, whileAsking } from "./support/wire.ts";
+
+/*
+ * The duration of `onair import` with a million users, into a data directory and through a running server, and the
+ * server's response times during the import: bun tests/bench/import.ts --help
+ */
 
 const about = `
 No process is pinned to a core. Each way is measured twice, the second time with users that already exist. Needs some 2 GB

@@ -1,19 +1,18 @@
-/*
- * The cost of reporting livestreams and of a new order of the categories, and the delay until the list shows it:
- * bun tests/bench/ranking.ts --help
- */
-
 import { join } from "node:path";
 import { seeded } from "../../src/dev/chance.ts";
 import { platformData } from "../../src/platform/platform-data.ts";
 import { Ranking } from "../../src/platform/ranking.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
-import { ndjson } from "../support/rows.ts";
+import { ndjson } from "../support/server.ts";
 import { benchmark } from "./support/bench.ts";
 import { load, type OnAir, startOnAir } from "./support/onair.ts";
 import { BenchError } from "./support/processes.ts";
-import { below, milliseconds, table, whole } from "./support/report.ts";
-import { median } from "./support/rounds.ts";
+import { below, median, milliseconds, table, whole } from "./support/report.ts";
+
+/*
+ * The cost of reporting livestreams and of a new order of the categories, and the delay until the list shows it:
+ * bun tests/bench/ranking.ts --help
+ */
 
 const about = `
 A report names every live channel in one request. Event loop, slices and orders are measured in this otherwise idle process;

@@ -1,17 +1,25 @@
-/*
- * Requests per second of the executable's read endpoints, compared with two yardsticks written by hand on `Bun.serve`
- * alone (support/yardstick-server.ts) and servers in other stacks (yardsticks): bun tests/bench/read.ts --help
- */
 import { join } from "node:path";
-import { type Comparisons, measure, type Setting } from "./read/measure.ts";
-import { describe, peakOf } from "./read/report.ts";
-import { etagOfPage, workloadNames, workloads } from "./read/workloads.ts";
+import {
+  type Comparisons,
+  describe,
+  etagOfPage,
+  measure,
+  peakOf,
+  type Setting,
+  workloadNames,
+  workloads,
+} from "./read/measure.ts";
 import { type Bench, benchmark } from "./support/bench.ts";
 import { copyOfData, filledPlatform, publicUrl } from "./support/filled.ts";
 import { availableFrameworks, frameworkDatabase, frameworks } from "./support/frameworks.ts";
 import { mostIdleBytes, newToken, startOnAir } from "./support/onair.ts";
 import { residentBytes } from "./support/processes.ts";
 import { below, megabytes } from "./support/report.ts";
+
+/*
+ * Requests per second of the executable's read endpoints, compared with two yardsticks written by hand on `Bun.serve`
+ * alone (support/yardstick-server.ts) and servers in other stacks (yardsticks): bun tests/bench/read.ts --help
+ */
 
 const about = `
 On Air runs as in production, with its log in /dev/null. If a server did not have its core to itself, goals compare CPU time

@@ -1,13 +1,13 @@
-/*
- * Whether the HTTP client of our own is worth having: the same deliveries sent by it and by `request` of node:http and
- * node:https, in turn: bun tests/bench/sending.ts --help
- */
 import { join } from "node:path";
 import type { ClientOptions, Window } from "./sending/client-process.ts";
 import { benchmark } from "./support/bench.ts";
 import { BenchError, endWithThis, loadCore, serverCore, startPinnedServer } from "./support/processes.ts";
-import { microseconds, ratio, table, whole } from "./support/report.ts";
-import { median, percentile } from "./support/rounds.ts";
+import { median, microseconds, percentile, ratio, table, whole } from "./support/report.ts";
+
+/*
+ * Whether the HTTP client of our own is worth having: the same deliveries sent by it and by `request` of node:http and
+ * node:https, in turn: bun tests/bench/sending.ts --help
+ */
 
 const clients = ["ours", "node"] as const;
 type Client = (typeof clients)[number];

@@ -1,15 +1,14 @@
+import { join } from "node:path";
+import { serve } from "../support/process.ts";
+import { drifts, sampled } from "./soak/drift.ts";
+import { Past, SoakLoad } from "./soak/load.ts";
+import { type Bench, benchmark, type Outcome } from "./support/bench.ts";
+import { table, whole } from "./support/report.ts";
+
 /*
  * Mixed load for a long time, with checks that memory, descriptors, disk use and latency stay stable:
  * bun tests/bench/soak.ts --help
  */
-import { join } from "node:path";
-import { serve } from "../support/process.ts";
-import { drifts } from "./soak/drift.ts";
-import { SoakLoad } from "./soak/load.ts";
-import { Past } from "./soak/past.ts";
-import { sampled } from "./soak/sample.ts";
-import { type Bench, benchmark, type Outcome } from "./support/bench.ts";
-import { table, whole } from "./support/report.ts";
 
 const about = `
 One server with its defaults, and at the same time: profiles, searches and categories are read, events published and

@@ -1,7 +1,3 @@
-/*
- * The time from the executable's start to its first correct answer with a million users in its file, and its memory at
- * rest, compared with other servers: bun tests/bench/startup.ts --help
- */
 import { unusedPort } from "../support/ports.ts";
 import { type Contender, makeContenders } from "./startup/contenders.ts";
 import { firstRightAnswer, type Question } from "./startup/first-answer.ts";
@@ -14,8 +10,12 @@ import {
   serverCore,
   startPinned,
 } from "./support/processes.ts";
-import { below, megabytes, milliseconds, table, whole } from "./support/report.ts";
-import { median } from "./support/rounds.ts";
+import { below, median, megabytes, milliseconds, table, whole } from "./support/report.ts";
+
+/*
+ * The time from the executable's start to its first correct answer with a million users in its file, and its memory at
+ * rest, compared with other servers: bun tests/bench/startup.ts --help
+ */
 
 const about = `
 The time is from before the process is created to the correct answer to Get User, which is requested repeatedly from before

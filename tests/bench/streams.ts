@@ -1,15 +1,15 @@
-/*
- * The memory of many open event streams, and the delay until an event has reached all of them:
- * bun tests/bench/streams.ts --help
- */
 import { connect } from "node:net";
 import { subscribe } from "../support/publishing.ts";
 import { benchmark } from "./support/bench.ts";
 import { load, newToken, type OnAir, startOnAir } from "./support/onair.ts";
 import { residentBytes } from "./support/processes.ts";
-import { newEventId, Publishers } from "./support/publishers.ts";
-import { megabytes, milliseconds, table } from "./support/report.ts";
-import { median } from "./support/rounds.ts";
+import { median, megabytes, milliseconds, table } from "./support/report.ts";
+import { newEventId, Publishers } from "./support/wire.ts";
+
+/*
+ * The memory of many open event streams, and the delay until an event has reached all of them:
+ * bun tests/bench/streams.ts --help
+ */
 
 const about = `
 Streams belong to ten applications, evenly. Shows the server's resident memory before the streams are opened, with open

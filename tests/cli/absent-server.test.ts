@@ -2,10 +2,9 @@ import { expect, test } from "bun:test";
 import { askingAgain, request } from "../../src/cli/calls/http.ts";
 import { errorOf } from "../../src/client/http.ts";
 import { ownListener } from "../support/listener.ts";
-import { run } from "../support/process.ts";
+import { RunningCommand, run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { RunningCommand } from "../support/running-command.ts";
 import { adminKey, testServer } from "../support/server.ts";
 
 const server = await testServer({ users });

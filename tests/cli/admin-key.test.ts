@@ -7,14 +7,15 @@ import { startApp } from "../../src/server/start.ts";
 import { ownListener } from "../support/listener.ts";
 import {
   expectFailure,
+  onTerminal,
   ownProcess,
   printedJson,
   program,
+  RunningCommand,
   run,
   type ServerProcess,
   serve,
 } from "../support/process.ts";
-import { onTerminal, RunningCommand } from "../support/running-command.ts";
 import { ownDirectory } from "../support/server.ts";
 
 let directory: string;

@@ -6,9 +6,9 @@ import { expectFailure, printedJson, program, run, untimed } from "../support/pr
 import { event, publish, event as sample, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver, testReceiver } from "../support/receiver.ts";
-import { ndjson } from "../support/rows.ts";
 import {
   adminKey,
+  ndjson,
   ownServer,
   startServer,
   type TestServer,

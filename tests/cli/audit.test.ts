@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { printedJson, run } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
-import { ndjson } from "../support/rows.ts";
-import { adminKey, ownDirectory, startServer, testServer } from "../support/server.ts";
+import { adminKey, ndjson, ownDirectory, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
 const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_URL: server.adminUrl };

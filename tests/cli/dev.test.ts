@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Addresses, DevProcess } from "../support/dev-process.ts";
-import { run } from "../support/process.ts";
-import { RunningCommand } from "../support/running-command.ts";
+import { RunningCommand, run } from "../support/process.ts";
 import { testDirectory } from "../support/server.ts";
 
 const free = ["--port", "0", "--admin-port", "0"];

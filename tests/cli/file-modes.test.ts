@@ -13,8 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { backupFiles } from "../support/backups.ts";
-import { program, run, serve } from "../support/process.ts";
-import { RunningCommand } from "../support/running-command.ts";
+import { program, RunningCommand, run, serve } from "../support/process.ts";
 import { ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 

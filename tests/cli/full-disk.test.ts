@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { giveTables } from "../support/migrated.ts";
 import { expectFailure, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
-import { ndjson } from "../support/rows.ts";
-import { ownDirectory } from "../support/server.ts";
+import { ndjson, ownDirectory } from "../support/server.ts";
 import { canMount, fillDisk, SmallDisk } from "../support/small-disk.ts";
 
 const manyUsers = 4_000;

@@ -2,11 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { maxErrors, maxLineBytes } from "../../src/platform/batches.ts";
-import { expectFailure, run, type ServerProcess, serve, untimed } from "../support/process.ts";
+import {
+  expectFailure,
+  RunningCommand,
+  run,
+  type ServerProcess,
+  serve,
+  untimed,
+} from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
-import { ndjson } from "../support/rows.ts";
-import { RunningCommand } from "../support/running-command.ts";
-import { adminKey, testDirectory } from "../support/server.ts";
+import { adminKey, ndjson, testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
 const env = { ONAIR_ADMIN_KEY: adminKey };

@@ -1,11 +1,10 @@
 import { expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { unusedPort } from "../support/ports.ts";
-import { expectFailure, run } from "../support/process.ts";
+import { expectFailure, RunningCommand, run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver, Receiver } from "../support/receiver.ts";
-import { RunningCommand } from "../support/running-command.ts";
 import { ownDirectory, ownServer, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ users });

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { expectFailure, printedJson, program, run } from "../support/process.ts";
+import { expectFailure, onTerminal, printedJson, program, run } from "../support/process.ts";
 import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
-import { onTerminal } from "../support/running-command.ts";
 import { adminKey, testDirectory, testServer } from "../support/server.ts";
 
 const directory = testDirectory();

@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { ownListener } from "../support/listener.ts";
 import { accept, Browser, challengeFor } from "../support/oauth.ts";
 import { unusedPort } from "../support/ports.ts";
-import { run } from "../support/process.ts";
+import { RunningCommand, run } from "../support/process.ts";
 import { testProfiles } from "../support/profiles.ts";
-import { RunningCommand } from "../support/running-command.ts";
 import { json, ownServer } from "../support/server.ts";
 
 const { directory, env, file, onair, read, server, url, works } = await testProfiles();

@@ -2,9 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { testListener } from "../support/listener.ts";
-import { program } from "../support/process.ts";
+import { onTerminal, program, RunningCommand } from "../support/process.ts";
 import { testProfiles } from "../support/profiles.ts";
-import { onTerminal, RunningCommand } from "../support/running-command.ts";
 
 const { app, directory, env, file, login, onair, profiles, read, secretFile, server, url, works } =
   await testProfiles();

@@ -2,12 +2,11 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
-import { expectFailure, printedJson, run } from "../support/process.ts";
-import { profileOf } from "../support/profile.ts";
+import { expectFailure, printedJson, RunningCommand, run } from "../support/process.ts";
+import { profileOf } from "../support/profiles.ts";
 import { event, publish, settled } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
-import { RunningCommand } from "../support/running-command.ts";
 import { adminKey, testDirectory, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 

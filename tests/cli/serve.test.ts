@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expectFailure, ownProcess, program, run } from "../support/process.ts";
-import { RunningCommand } from "../support/running-command.ts";
+import { expectFailure, ownProcess, program, RunningCommand, run } from "../support/process.ts";
 import { adminKey, ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { complaintsOf, hasPromtool } from "../support/promtool.ts";
+import { complaintsOf, hasPromtool } from "../support/metrics.ts";
 import { ownDirectory } from "../support/server.ts";
 
 /*

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { hasOpenssl, selfSigned } from "../support/certificates.ts";
-import { metricsText } from "../support/metrics.ts";
+import { complaintsOf, hasPromtool, metricsText } from "../support/metrics.ts";
 import { emptyDatabase, hasPostgres } from "../support/postgres.ts";
 import { serve } from "../support/process.ts";
-import { complaintsOf, hasPromtool } from "../support/promtool.ts";
 import { isOnPostgres, ownDirectory, testDirectory, testServer } from "../support/server.ts";
 
 const ops = join(import.meta.dir, "../../ops");

@@ -6,7 +6,7 @@ import { event, publishAll, settled, subscribe } from "./publishing.ts";
 import { users } from "./real-data.ts";
 import { testReceiver } from "./receiver.ts";
 import { Clock, json, type TestApplication, testDirectory, testServer } from "./server.ts";
-import { changeStored, forgetBody } from "./stored.ts";
+import { changeStored, forgetBody } from "./store.ts";
 
 export const deliveriesPath = "/public/v1/events/deliveries";
 

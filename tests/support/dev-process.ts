@@ -1,5 +1,4 @@
-import { fromSource } from "./process.ts";
-import { RunningCommand } from "./running-command.ts";
+import { fromSource, RunningCommand } from "./process.ts";
 
 /** What `onair dev --json` prints. */
 export interface Addresses {

@@ -4,8 +4,7 @@ import { SQL } from "bun";
 import { type RunOptions, type ServerProcess, serve } from "./process.ts";
 import { event as sample, subscriber } from "./publishing.ts";
 import { users } from "./real-data.ts";
-import { ndjson } from "./rows.ts";
-import { temporaryDirectory } from "./server.ts";
+import { ndjson, temporaryDirectory } from "./server.ts";
 
 interface Delivery {
   readonly event: string;

@@ -3,6 +3,63 @@ import type { ElementHandle, Page } from "puppeteer-core";
 import { browserContext } from "./chromium.ts";
 import { adminKey, type ServerClient, type TestApplication } from "./server.ts";
 
+/** Every page of portal and console; `:delivery` and `:application` stand for ids. */
+export const consolePages = {
+  portal: [
+    "",
+    "/deliveries",
+    "/deliveries/:delivery",
+    "/subscriptions",
+    "/test",
+    "/webhook",
+    "/event-types",
+    "/nowhere",
+  ],
+  console: [
+    "",
+    "/applications",
+    "/applications/:application",
+    "/deliveries",
+    "/deliveries/:delivery",
+    "/users?query=luna",
+    "/users/1001",
+    "/categories",
+    "/event-types",
+    "/publish?event=raid.started",
+    "/backups",
+    "/keys",
+    "/audit",
+    "/traffic?range=day",
+    "/settings",
+    "/subscriptions",
+    "/nowhere",
+  ],
+} as const;
+
+const axe = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/**
+ * What keeps people from using the page that is shown, in words: by WCAG 2.2 AA and what is thought good, or by these
+ * rules of axe alone.
+ */
+export async function violations({ page }: Tab, only?: readonly string[]): Promise<string[]> {
+  // By the protocol of the browser: the policy of the page lets no script in.
+  await page.evaluate(axe);
+  const result = (await page.evaluate(
+    `axe.run(document, { runOnly: ${JSON.stringify(only ? { type: "rule", values: only } : rules)} })`,
+  )) as { violations: Violation[] };
+  return result.violations.flatMap(({ id, nodes }) =>
+    nodes.slice(0, 3).map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}\n${failureSummary}`),
+  );
+}
+
 /** The longest wait for a page on a busy machine. */
 const patienceMs = 40_000;
 /** More than the number of focusable elements on any page. */

@@ -1,5 +1,4 @@
-import { category, channel, live, ndjson, user } from "./rows.ts";
-import { Clock, json, type ownServer } from "./server.ts";
+import { Clock, category, channel, json, live, ndjson, type ownServer, user } from "./server.ts";
 
 interface Report {
   readonly ended?: number;

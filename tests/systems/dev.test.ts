@@ -4,10 +4,9 @@ import type { BrowserContext, Page } from "puppeteer-core";
 import { openCredentials } from "../../src/dev/credentials.ts";
 import type { DevPlatform } from "../../src/dev/platform.ts";
 import { afterTests } from "../support/after-tests.ts";
-import { violations } from "../support/axe.ts";
 import { browserContext, chromium } from "../support/chromium.ts";
 import { startPlatform } from "../support/dev-platform.ts";
-import { Tab } from "../support/pages.ts";
+import { Tab, violations } from "../support/pages.ts";
 import { json, testDirectory } from "../support/server.ts";
 
 /** The pages of `onair dev`, in a browser and by plain requests. */

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "puppeteer-core";
 import { exampleUser } from "../../src/domain/examples.ts";
 import { contentsOf } from "../../src/web/site/make.ts";
-import { violations } from "../support/axe.ts";
 import { browserContext, chromium } from "../support/chromium.ts";
-import { docsPage, type Tab } from "../support/pages.ts";
+import { docsPage, type Tab, violations } from "../support/pages.ts";
 import { adminKey, testServer } from "../support/server.ts";
 
 const server = await testServer();

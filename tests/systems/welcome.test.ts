@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { WelcomeFacts } from "../../src/web/session.ts";
-import { violations } from "../support/axe.ts";
 import { chromium } from "../support/chromium.ts";
-import { type Tab, welcomePage } from "../support/pages.ts";
+import { type Tab, violations, welcomePage } from "../support/pages.ts";
 import { ownServer } from "../support/server.ts";
 
 const facts: WelcomeFacts = {

@@ -3,8 +3,7 @@ import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { ownReceiver, testReceiver } from "../support/receiver.ts";
-import { category, user } from "../support/rows.ts";
-import { isOnPostgres, json, ownServer, testServer } from "../support/server.ts";
+import { category, isOnPostgres, json, ownServer, testServer, user } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const server = await testServer({ args: ["--portal"] });

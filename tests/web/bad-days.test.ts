@@ -1,8 +1,15 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { afterTests } from "../support/after-tests.ts";
 import { chromium } from "../support/chromium.ts";
-import { consolePages } from "../support/console-pages.ts";
-import { openPage, operator, type SignIn, signedIn, signIn, type Tab } from "../support/pages.ts";
+import {
+  consolePages,
+  openPage,
+  operator,
+  type SignIn,
+  signedIn,
+  signIn,
+  type Tab,
+} from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { json, type TestApplication, testServer } from "../support/server.ts";

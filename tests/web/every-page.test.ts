@@ -1,8 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { violations } from "../support/axe.ts";
 import { chromium } from "../support/chromium.ts";
-import { consolePages } from "../support/console-pages.ts";
-import { operator, signedIn, type Tab } from "../support/pages.ts";
+import { consolePages, operator, signedIn, type Tab, violations } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { json, type TestApplication, testServer } from "../support/server.ts";

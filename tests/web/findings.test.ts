@@ -6,8 +6,7 @@ import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
 import { event, publish, publishAll, subscribe } from "../support/publishing.ts";
 import { ownReceiver } from "../support/receiver.ts";
-import { user } from "../support/rows.ts";
-import { Clock, isOnPostgres, json, ownServer, testServer } from "../support/server.ts";
+import { Clock, isOnPostgres, json, ownServer, testServer, user } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const clock = new Clock(Date.now());

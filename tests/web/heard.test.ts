@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { Protocol } from "puppeteer-core";
 import { chromium } from "../support/chromium.ts";
-import { consolePages } from "../support/console-pages.ts";
-import { operator, signedIn, type Tab } from "../support/pages.ts";
+import { consolePages, operator, signedIn, type Tab } from "../support/pages.ts";
 import { event, publish, publishAll, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { json, type TestApplication, testServer } from "../support/server.ts";

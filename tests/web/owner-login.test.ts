@@ -1,10 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { codeChallenge } from "../../src/domain/tokens.ts";
-import { violations } from "../support/axe.ts";
 import { chromium } from "../support/chromium.ts";
-import { accept, Browser, form, parameter } from "../support/oauth.ts";
-import { openPage, type Tab } from "../support/pages.ts";
-import { portalLogin, portalLoginServer } from "../support/portal-login.ts";
+import { accept, Browser, form, parameter, portalLogin, portalLoginServer } from "../support/oauth.ts";
+import { openPage, type Tab, violations } from "../support/pages.ts";
 import { json, ownDirectory, ownServer, startServer } from "../support/server.ts";
 
 const { server, loginUrl } = await portalLoginServer();

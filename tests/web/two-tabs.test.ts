@@ -1,12 +1,17 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { afterThisTest } from "../support/after-tests.ts";
 import { chromium } from "../support/chromium.ts";
-import { consolePages } from "../support/console-pages.ts";
-import { openPage, operator, signedIn, signIn, type Tab } from "../support/pages.ts";
+import { consolePages, openPage, operator, signedIn, signIn, type Tab } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
-import { user } from "../support/rows.ts";
-import { isOnPostgres, json, ownServer, type TestApplication, type TestServer } from "../support/server.ts";
+import {
+  isOnPostgres,
+  json,
+  ownServer,
+  type TestApplication,
+  type TestServer,
+  user,
+} from "../support/server.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 

@@ -1,9 +1,9 @@
 import { subscriber } from "../../support/publishing.ts";
 import type { OnAir } from "../support/onair.ts";
 import { peakResidentBytes, residentBytes } from "../support/processes.ts";
-import { newEventId } from "../support/publishers.ts";
 import { Receiver } from "../support/receiver.ts";
 import { below, megabytes, milliseconds, table, whole } from "../support/report.ts";
+import { newEventId } from "../support/wire.ts";
 import { manyApplications } from "./fan-out.ts";
 import { latencyAt } from "./latency.ts";
 import { broadcasters, type DeliveryBench, dataDirectory, type Part, whileServing } from "./scene.ts";

@@ -5,7 +5,7 @@
  * one line of JSON with the milliseconds from due to synced: { p50Ms, p99Ms, maxMs }.
  */
 import { fsyncSync, openSync, writeSync } from "node:fs";
-import { percentile } from "../support/rounds.ts";
+import { percentile } from "../support/report.ts";
 
 const [file = "", perSecond, seconds] = process.argv.slice(2);
 const everyMs = 1000 / Number(perSecond);

@@ -1,6 +1,14 @@
 import { peakResidentBytes } from "../support/processes.ts";
-import { below, megabytes, milliseconds, table, whole } from "../support/report.ts";
-import { inRounds, medians, percentile } from "../support/rounds.ts";
+import {
+  below,
+  inRounds,
+  medians,
+  megabytes,
+  milliseconds,
+  percentile,
+  table,
+  whole,
+} from "../support/report.ts";
 import { Wire, whileAsking } from "../support/wire.ts";
 import { broadcasters, type Part, type Scene, withScene } from "./scene.ts";
 

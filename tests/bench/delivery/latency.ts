@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { runProgram, serverCore } from "../support/processes.ts";
-import { below, milliseconds, percent, table } from "../support/report.ts";
-import { inRounds, medians, percentile } from "../support/rounds.ts";
+import { below, inRounds, medians, milliseconds, percent, percentile, table } from "../support/report.ts";
 import { atRate } from "../support/wire.ts";
 import { broadcasters, ownBroadcasters, type Part, type Scene, withScene } from "./scene.ts";
 

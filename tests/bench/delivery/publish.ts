@@ -1,7 +1,16 @@
 import { cpuSeconds } from "../support/processes.ts";
-import { newEventId, publishByMany } from "../support/publishers.ts";
-import { atLeast, microseconds, milliseconds, percent, table, whole } from "../support/report.ts";
-import { inRounds, medians, percentile } from "../support/rounds.ts";
+import {
+  atLeast,
+  inRounds,
+  medians,
+  microseconds,
+  milliseconds,
+  percent,
+  percentile,
+  table,
+  whole,
+} from "../support/report.ts";
+import { newEventId, publishByMany } from "../support/wire.ts";
 import { bareScene, broadcasters, type Part, type Scene, withScene } from "./scene.ts";
 
 const applications = 100;

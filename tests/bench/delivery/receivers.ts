@@ -3,10 +3,9 @@ import { atOnce, type Behaviour, behaviours, steady } from "../support/behaviour
 import { applicationPages, type OnAir } from "../support/onair.ts";
 import { BenchError, cpuSeconds, peakResidentBytes } from "../support/processes.ts";
 import type { Certificate } from "../support/receiver.ts";
-import { atLeast, type Goal, megabytes, table, whole } from "../support/report.ts";
-import { inRounds, medians } from "../support/rounds.ts";
-import { whilePending } from "./pending.ts";
+import { atLeast, type Goal, inRounds, medians, megabytes, table, whole } from "../support/report.ts";
 import { broadcasters, type DeliveryBench, type Part, type Scene, withScene } from "./scene.ts";
+import { whilePending } from "./throughput.ts";
 
 /** The default of `--webhook-concurrency`. */
 const concurrency = 128;

@@ -1,10 +1,9 @@
 import { adminKey } from "../../support/server.ts";
 import { applicationPages, type OnAir } from "../support/onair.ts";
 import { BenchError, residentBytes } from "../support/processes.ts";
-import { newEventId } from "../support/publishers.ts";
 import { Receiver } from "../support/receiver.ts";
 import { below, megabytes, milliseconds, table, whole } from "../support/report.ts";
-import { Wire } from "../support/wire.ts";
+import { newEventId, Wire } from "../support/wire.ts";
 import { addNewcomer, newcomers } from "./backlog.ts";
 import { manyApplications } from "./fan-out.ts";
 import { latencyAt } from "./latency.ts";

@@ -6,8 +6,8 @@ import type { Bench, Outcome } from "../support/bench.ts";
 import { load, OnAir, serveEnvironment, startOnAir } from "../support/onair.ts";
 import { sampleUsers } from "../support/platform.ts";
 import { startPinnedServer } from "../support/processes.ts";
-import { Publishers } from "../support/publishers.ts";
 import { type Certificate, Receiver } from "../support/receiver.ts";
+import { Publishers } from "../support/wire.ts";
 
 /** What all parts share. */
 export interface DeliveryBench extends Bench {

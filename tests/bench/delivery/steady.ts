@@ -2,8 +2,7 @@ import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { threadsOf } from "../support/processes.ts";
-import { below, milliseconds, table } from "../support/report.ts";
-import { inRounds, medians } from "../support/rounds.ts";
+import { below, inRounds, medians, milliseconds, table } from "../support/report.ts";
 import { latencyAt, toEachInTurn } from "./latency.ts";
 import { bareScene, type Part, type Scene, withScene } from "./scene.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { Ratio } from "../support/rounds.ts";
-import { type Comparison, judge } from "./judge.ts";
+import type { Ratio } from "../support/report.ts";
+import { type Comparison, judge } from "./measure.ts";
 
 const exactly = (value: number): Ratio => ({ median: value, lowest: value, highest: value });
 const compared = (requests: number, cpu: number): Comparison => ({

@@ -1,9 +1,124 @@
+import { writeFileSync } from "node:fs";
 import { builtInEventTypes } from "../../../src/domain/events/built-in.ts";
 import type { ServerProcess } from "../../support/process.ts";
 import { subscriber } from "../../support/publishing.ts";
-import { ndjson } from "../../support/rows.ts";
-import { SoakReceivers } from "./receivers.ts";
-import { SoakStreams } from "./streams.ts";
+import { ndjson } from "../../support/server.ts";
+
+/** The number of an event of the soak, which its body carries as the id of the follower. */
+export function numberOf(body: string): number {
+  return (JSON.parse(body) as { data: { follower: { user_id: number } } }).data.follower.user_id;
+}
+
+const mostExpected = 10_000;
+
+/** How long after its publishing an event arrives. */
+export class Latencies {
+  /** When an event was begun to be published, by its number. */
+  readonly expected = new Map<number, number>();
+  #taken: number[] = [];
+
+  /** Only the first arrival counts; that of an event whose publishing is not answered yet does not. */
+  arrived(number: number): void {
+    const at = this.expected.get(number);
+    if (at === undefined) return;
+    this.#taken.push(performance.now() - at);
+    this.expected.delete(number);
+  }
+
+  /** In milliseconds, since the last call. */
+  takeLatencies(): readonly number[] {
+    const taken = this.#taken;
+    this.#taken = [];
+    // What goes elsewhere, or arrived before it was expected, does not come.
+    for (const number of this.expected.keys()) {
+      if (this.expected.size <= mostExpected) break;
+      this.expected.delete(number);
+    }
+    return taken;
+  }
+}
+
+const slowMs = 300;
+/** Of the failing endpoint one request in so many is refused. */
+const failsEach = 5;
+
+/** Endpoints of webhooks by path: prompt, slow, failing. */
+export class SoakReceivers extends Latencies {
+  /** The numbers of the events that the prompt one has got. */
+  readonly prompt = new Set<number>();
+  requests = 0;
+  readonly #server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const body = await request.text();
+      this.requests++;
+      if (request.url.endsWith("/slow")) await Bun.sleep(slowMs);
+      if (request.url.endsWith("/failing") && this.requests % failsEach === 0)
+        return new Response(null, { status: 500 });
+      if (request.url.endsWith("/prompt")) {
+        const number = numberOf(body);
+        this.prompt.add(number);
+        this.arrived(number);
+      }
+      return new Response(null, { status: 204 });
+    },
+  });
+
+  /** Without a trailing slash. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.port}`;
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.stop(true);
+  }
+}
+
+/** Clients of the event stream. */
+export class SoakStreams extends Latencies {
+  #open: AbortController[] = [];
+
+  open(server: ServerProcess, token: string, count: number): void {
+    for (let i = 0; i < count; i++) this.#openOne(server, token);
+  }
+
+  /** Ends the one that is open for the longest, and opens another. */
+  reopenOne(server: ServerProcess, token: string): void {
+    this.#open.shift()?.abort();
+    this.#openOne(server, token);
+  }
+
+  close(): void {
+    for (const stream of this.#open) stream.abort();
+    this.#open = [];
+  }
+
+  #openOne(server: ServerProcess, token: string): void {
+    const ended = new AbortController();
+    this.#open.push(ended);
+    this.#read(server, token, ended.signal).catch((error) => {
+      if (!ended.signal.aborted) process.stderr.write(`a stream ended: ${error}\n`);
+    });
+  }
+
+  async #read({ publicUrl }: ServerProcess, token: string, signal: AbortSignal): Promise<void> {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${publicUrl}/public/v1/events/stream`, { headers, signal });
+    if (!answer.ok || answer.body === null) throw new Error(`${answer.status} ${await answer.text()}`);
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const chunk of answer.body) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (!line.startsWith("data:")) continue;
+        const { body } = JSON.parse(line.slice("data:".length)) as { body?: string };
+        if (body !== undefined) this.arrived(numberOf(body));
+      }
+    }
+  }
+}
 
 const userCount = 20_000;
 const categoryCount = 200;
@@ -193,4 +308,55 @@ async function answered<T>(asked: Promise<Response>): Promise<T> {
   const answer = await asked;
   if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
   return (await answer.json()) as T;
+}
+
+/** Deliveries that arrived are kept for so long by default. */
+const keptMs = 7 * 24 * 60 * 60 * 1_000;
+/** Between the end of the past and the begin of the load, about. */
+const betweenMs = 20_000;
+const stepSeconds = 10;
+const [library] = new Bun.Glob("*/faketime/libfaketimeMT.so.1").scanSync({ cwd: "/usr/lib", absolute: true });
+
+/**
+ * A week ago: as much is published there as is going to be published later, so that as much is removed then as comes.
+ */
+export class Past {
+  readonly #beginsAt = Date.now() + betweenMs - keptMs;
+
+  /**
+   * @param seconds of the load that comes later
+   * @param file tells the server's clock how far it is behind
+   */
+  constructor(
+    readonly seconds: number,
+    readonly file: string,
+  ) {
+    this.#moveTo(0);
+  }
+
+  /** Whether clocks can be set here. */
+  static readonly isPossible = library !== undefined;
+
+  get environment(): Readonly<Record<string, string>> {
+    return {
+      LD_PRELOAD: library ?? "",
+      FAKETIME_TIMESTAMP_FILE: this.file,
+      FAKETIME_NO_CACHE: "1",
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+    };
+  }
+
+  #moveTo(second: number): void {
+    const behindMs = Date.now() - (this.#beginsAt + second * 1_000);
+    writeFileSync(this.file, `-${(behindMs / 1_000).toFixed(3)}`);
+  }
+
+  /** Publishes it at an even pace of that clock. */
+  async publish(load: SoakLoad, server: ServerProcess): Promise<void> {
+    for (let second = 0; second < this.seconds; second += stepSeconds) {
+      this.#moveTo(second);
+      await load.publishMany(server, Math.ceil(stepSeconds * load.eventsPerSecond));
+    }
+    await load.allArrived();
+  }
 }

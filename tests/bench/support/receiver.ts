@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Behaviour } from "./behaviours.ts";
 import { BenchError, loadCore, type Server, startPinnedServer } from "./processes.ts";
-import { newEventId } from "./publishers.ts";
+import { newEventId } from "./wire.ts";
 
 /** Files in PEM. */
 export interface Certificate {

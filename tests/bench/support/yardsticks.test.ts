@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ndjson } from "../../support/rows.ts";
+import { ndjson } from "../../support/server.ts";
 import { orderFile, pathsFile } from "./wrk.ts";
 import { answersFile, headsFile } from "./yardsticks.ts";
 

@@ -5,8 +5,7 @@ import { run, type ServerProcess, serve } from "../../support/process.ts";
 import { event, subscriber } from "../../support/publishing.ts";
 import { users } from "../../support/real-data.ts";
 import { Receiver } from "../../support/receiver.ts";
-import { ndjson } from "../../support/rows.ts";
-import { adminKey, json, temporaryDirectory } from "../../support/server.ts";
+import { adminKey, json, ndjson, temporaryDirectory } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 
 const type = "channel.followed";

@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { databaseFor, hasPostgres } from "../../support/postgres.ts";
 import { ownProcess } from "../../support/process.ts";
-import { category, channel, live, user } from "../../support/rows.ts";
 import {
+  category,
+  channel,
   json,
+  live,
   startServer,
   type TestApplication,
   type TestServer,
   temporaryDirectory,
+  user,
 } from "../../support/server.ts";
 import { type TcpProxy, tcpProxy } from "../../support/tcp-proxy.ts";
 import { until } from "../../support/until.ts";

@@ -7,8 +7,7 @@ import { type PostgresServer, startPostgres } from "../../support/postgres-serve
 import { ownProcess, type ServerProcess } from "../../support/process.ts";
 import { event, publish, subscriber } from "../../support/publishing.ts";
 import { ownReceiver } from "../../support/receiver.ts";
-import { ndjson } from "../../support/rows.ts";
-import { json, type TestApplication } from "../../support/server.ts";
+import { json, ndjson, type TestApplication } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 
 setDefaultTimeout(180_000);

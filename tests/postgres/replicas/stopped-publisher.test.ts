@@ -9,7 +9,7 @@ import { administer, hasPostgres } from "../../support/postgres.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { type ServerProcess, serve } from "../../support/process.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
-import { ndjson } from "../../support/rows.ts";
+import { ndjson } from "../../support/server.ts";
 import { tcpProxy } from "../../support/tcp-proxy.ts";
 import { until } from "../../support/until.ts";
 

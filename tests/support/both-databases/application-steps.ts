@@ -1,7 +1,6 @@
 import { authorizationRequest, codeVerifier, formOf, parameter, redirectUri } from "../oauth.ts";
 import { answers } from "./pair.ts";
-import { text } from "./texts.ts";
-import { type Caller, pages, query, type Step, some, type World } from "./world.ts";
+import { type Caller, pages, query, type Step, some, text, type World } from "./world.ts";
 
 /* Applications with their secrets and tokens, and users who sign in. */
 

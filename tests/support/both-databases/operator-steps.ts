@@ -1,6 +1,5 @@
 import { hour, isoTime, minute } from "../../../src/domain/time.ts";
-import { text } from "./texts.ts";
-import { pages, query, type Step, some, type World } from "./world.ts";
+import { pages, query, type Step, some, text, type World } from "./world.ts";
 
 /* What operators read, and their keys. */
 

@@ -1,6 +1,5 @@
-import { ndjson } from "../rows.ts";
-import { oddTexts, partOf, refusedTexts, text } from "./texts.ts";
-import { pages, query, type Step, some, type World } from "./world.ts";
+import { ndjson } from "../server.ts";
+import { oddTexts, pages, partOf, query, refusedTexts, type Step, some, text, type World } from "./world.ts";
 
 /* Users, categories, channels and livestreams, and what is asked about them. */
 

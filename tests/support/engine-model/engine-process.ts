@@ -4,12 +4,149 @@ import { newSigningKey, readSigningKey } from "../../../src/delivery/signature.t
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { second } from "../../../src/domain/time.ts";
+import type { Timers } from "../../../src/runtime/event-loop.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import { withEffects } from "../../../src/store/effects.ts";
 import { aloneOn } from "../dispatching.ts";
 import type { VirtualTime } from "../virtual-time.ts";
-import { Gates, gatedStore } from "./gates.ts";
 import type { Receivers } from "./receivers.ts";
+
+/** The ways to the store that a run holds up, each before it reaches the store or before its answer arrives. */
+export const ways = ["publish", "claim", "record", "look-up", "change", "other"] as const;
+/** `other` is what the engine asks at its start, and where the clock was set back. */
+export type Way = (typeof ways)[number];
+export type Gate = `${"to" | "from"} ${Way}`;
+
+/**
+ * Of a change on disk, the engine is told within this time. Until then it sends to a former URL, and no attempt counts.
+ */
+const longestUnknownMs = 10 * second;
+
+/** Held-up calls of one process to the store, in order. */
+export class Gates {
+  readonly #closed = new Set<Gate>();
+  readonly #waiting = new Set<{ readonly gate: Gate; readonly pass: () => void }>();
+  readonly #failures = new Map<Way, number>();
+  #isDead = false;
+  constructor(readonly timers: Timers) {}
+
+  /** Calls that are in the store. */
+  inStore = 0;
+  /** Changes with each call that comes and goes. */
+  passed = 0;
+
+  close(gate: Gate): void {
+    this.#closed.add(gate);
+  }
+
+  /** Opens a gate, or lets only the first call through. */
+  open(gate: Gate, isForAll = true): void {
+    if (isForAll) this.#closed.delete(gate);
+    const held = [...this.#waiting].filter((one) => one.gate === gate);
+    for (const { pass } of held.slice(0, isForAll ? undefined : 1)) pass();
+  }
+
+  openAll(): void {
+    this.#failures.clear();
+    for (const way of ways) for (const side of ["to", "from"] as const) this.open(`${side} ${way}`);
+  }
+
+  get areOpen(): boolean {
+    return this.#closed.size === 0 && [...this.#failures.values()].every((left) => left === 0);
+  }
+
+  /** The next calls of this way fail, as on a full disk. */
+  fail(way: Way, times: number): void {
+    this.#failures.set(way, times);
+  }
+
+  /** The process has ended: no call comes back to it, and none begins. */
+  die(): void {
+    this.#isDead = true;
+  }
+
+  async #letThrough(gate: Gate): Promise<void> {
+    const { promise, resolve: pass } = Promise.withResolvers<void>();
+    const one = { gate, pass };
+    this.#waiting.add(one);
+    if (gate === "from change") this.timers.after(longestUnknownMs, pass);
+    await promise;
+    this.#waiting.delete(one);
+  }
+
+  async #at(gate: Gate): Promise<void> {
+    this.passed++;
+    if (this.#isDead) return new Promise(() => {});
+    if (this.#closed.has(gate)) {
+      await this.#letThrough(gate);
+      if (this.#isDead) return new Promise(() => {});
+    }
+  }
+
+  /** A function of the store behind its two gates. */
+  through<Given extends unknown[], Result>(way: Way, work: (...given: Given) => Promise<Result>) {
+    return async (...given: Given): Promise<Result> => {
+      await this.#at(`to ${way}`);
+      const failures = this.#failures.get(way) ?? 0;
+      if (failures > 0) {
+        this.#failures.set(way, failures - 1);
+        throw new DomainError("unavailable", "The disk is full", { isNothingKept: true });
+      }
+      this.inStore++;
+      const result = await work(...given).finally(() => this.inStore--);
+      await this.#at(`from ${way}`);
+      return result;
+    };
+  }
+}
+
+/** The store as a process sees it. */
+export function gatedStore(store: Store, gates: Gates): Store {
+  const { applications, deliveries, endpoints, events, replays, subscriptions, users } = store;
+  return {
+    ...store,
+    applications: {
+      ...applications,
+      find: gates.through("look-up", applications.find),
+      update: gates.through("change", applications.update),
+      remove: gates.through("change", applications.remove),
+      rotateWebhookSecret: gates.through("change", applications.rotateWebhookSecret),
+    },
+    deliveries: {
+      ...deliveries,
+      releaseAll: gates.through("other", deliveries.releaseAll),
+      makeFarRetriesDue: gates.through("other", deliveries.makeFarRetriesDue),
+      claim: gates.through("claim", deliveries.claim),
+      record: gates.through("record", deliveries.record),
+      pending: gates.through("look-up", deliveries.pending),
+      retry: gates.through("change", deliveries.retry),
+    },
+    endpoints: {
+      ...endpoints,
+      failing: gates.through("other", endpoints.failing),
+      find: gates.through("look-up", endpoints.find),
+      enable: gates.through("change", endpoints.enable),
+    },
+    events: {
+      publish: gates.through("publish", events.publish),
+      publishAll: gates.through("publish", events.publishAll),
+    },
+    replays: {
+      ...replays,
+      running: gates.through("other", replays.running),
+      create: gates.through("change", replays.create),
+      advance: gates.through("change", replays.advance),
+    },
+    subscriptions: {
+      ...subscriptions,
+      remove: gates.through("change", subscriptions.remove),
+    },
+    users: {
+      ...users,
+      remove: gates.through("change", users.remove),
+    },
+  };
+}
 
 const signingKey = readSigningKey(newSigningKey());
 

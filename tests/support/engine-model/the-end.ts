@@ -1,7 +1,7 @@
 import type { DeliveryRecord } from "../../../src/domain/deliveries.ts";
 import { hour, minute } from "../../../src/domain/time.ts";
 import { ok } from "../dispatching.ts";
-import { enable } from "./changes.ts";
+import { enable } from "./commands.ts";
 import type { KnownDelivery, Platform } from "./platform.ts";
 import { answerOf, promisedWaitsMs } from "./promises.ts";
 

@@ -3,8 +3,7 @@ import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri, use
 import { event, publishAll } from "../publishing.ts";
 import { adminKey, startServer, type TestApplication, type TestServer } from "../server.ts";
 import type { Documented } from "./documented.ts";
-import type { Input } from "./inputs.ts";
-import { Known, unknown } from "./known.ts";
+import { type Input, Known, unknown } from "./inputs.ts";
 
 const names = ["channel.followed", "kicks.gifted", "chat.message.sent"];
 const ids = Array.from({ length: 12 }, (_, i) => i + 1);

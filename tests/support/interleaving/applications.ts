@@ -1,7 +1,6 @@
 import { pick } from "../../../src/dev/chance.ts";
-import { Register } from "./register.ts";
 import { checkProfile, userOf } from "./users.ts";
-import { type Random, type Scene, Turns, type World } from "./world.ts";
+import { type Random, Register, type Scene, Turns, type World } from "./world.ts";
 
 /*
  * Applications that are disabled and enabled, lose and get scopes and tokens, and have another rate limit in each

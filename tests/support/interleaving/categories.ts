@@ -1,7 +1,15 @@
 import { pick } from "../../../src/dev/chance.ts";
-import { Group, type Row, Standing } from "./category-groups.ts";
-import { haveOneMoment, type Span } from "./register.ts";
-import { type Random, type Scene, type Seen, Turns, type World } from "./world.ts";
+import {
+  haveOneMoment,
+  type Random,
+  Register,
+  type Scene,
+  type Seen,
+  type Span,
+  Turns,
+  type World,
+  type Write,
+} from "./world.ts";
 
 /*
  * Categories that are always there, written to by several at once, and groups of a category with its channels that
@@ -185,4 +193,258 @@ export async function categories(world: World): Promise<Scene> {
       for (const { id } of byId.values()) await world.compareHead(`${listPath}/${id}`);
     },
   };
+}
+
+/** A category as an answer shows it, in a list or alone. */
+export interface Row {
+  readonly id: number;
+  readonly viewers: number;
+  readonly tags: readonly { readonly name: string }[];
+  readonly description?: string;
+  readonly top_channels?: readonly TopChannel[];
+}
+
+interface TopChannel {
+  readonly id: number;
+  readonly viewers: number;
+}
+
+/** The category of a version as the admin API takes it; all its fields follow from it. */
+function fieldsOf(id: number, stamp: number) {
+  return {
+    name: `Category ${id} version ${stamp}`,
+    slug: `category-${id}-${stamp}`,
+    icon: `https://pictures.example.com/${stamp}/icon.webp`,
+    banner: `https://pictures.example.com/${stamp}/banner.webp`,
+    description: `Version ${stamp}`,
+    tags: [`tag ${stamp % 7}`, `tag ${7 + (stamp % 5)}`],
+  };
+}
+
+/** Whether all that is shown of a category but its viewers and channels is of one version. */
+function isVersion({ viewers, top_channels, description, tags, ...rest }: Row, stamp: number): boolean {
+  const { description: whole, tags: names, ...fields } = fieldsOf(rest.id, stamp);
+  const tagNames = tags.map(({ name }) => name);
+  return (
+    Bun.deepEquals(rest, { id: rest.id, ...fields }, true) &&
+    Bun.deepEquals(tagNames, names) &&
+    (description ?? whole) === whole
+  );
+}
+
+/** A category whose versions are told apart. */
+abstract class Versioned {
+  protected readonly category = new Register<number | null>(null);
+
+  constructor(
+    protected readonly world: World,
+    readonly id: number,
+  ) {}
+
+  protected async putCategory(): Promise<void> {
+    const stamp = this.world.stamp();
+    await this.world.change([this.category.begin(stamp)], () =>
+      this.world.admin("PUT", `/admin/v1/categories/${this.id}`, fieldsOf(this.id, stamp)),
+    );
+  }
+
+  /** The writes that what is shown of it can have come from; null: it is not there. */
+  protected shownBy(row: Row | null, span: Span): Write<number | null>[] {
+    return this.category
+      .possible(span)
+      .filter(({ value }) => (row === null || value === null ? row === value : isVersion(row, value)));
+  }
+
+  /** When what is shown of it was there. */
+  lifetimes(row: Row, span: Span): Span[] {
+    return this.shownBy(row, span).map((write) => this.category.lifetime(write));
+  }
+
+  /** Whether it is there all the time. */
+  isThere(span: Span): boolean {
+    return this.category.possible(span).every(({ value }) => value !== null);
+  }
+
+  /**
+   * What is wrong with what an answer shows of it, null: nothing. `liveSpan` is the time in which its viewers, and what
+   * is shown of its channels, may have been there.
+   */
+  wrongWith(row: Row | null, span: Span, liveSpan: Span): string | null {
+    if (this.shownBy(row, span).length === 0)
+      return `not one of the versions ${Bun.inspect(this.category.possible(span))}`;
+    return row && this.wrongViewers(row, liveSpan);
+  }
+
+  protected abstract wrongViewers(row: Row, liveSpan: Span): string | null;
+}
+
+/** A category that is always there and in which nobody is live. Several may change it at once. */
+export class Standing extends Versioned {
+  constructor(world: World, number: number) {
+    super(world, 1 + number);
+  }
+
+  start(): Promise<void> {
+    return this.putCategory();
+  }
+
+  put(): Promise<void> {
+    return this.putCategory();
+  }
+
+  protected wrongViewers({ viewers }: Row): string | null {
+    return viewers === 0 ? null : "viewers where nobody is live";
+  }
+}
+
+const channelsOfGroup = 3;
+/** The viewers of each channel have digits of their own in the sum of all. */
+const digits = 1_000;
+
+interface Channel {
+  readonly id: number;
+  /** Its viewers are a multiple of this. */
+  readonly unit: number;
+  /** The version of its fields; null: it is gone. */
+  readonly fields: Register<number | null>;
+  /** The report of its viewers; 0: it is not live. */
+  readonly live: Register<number>;
+  isThere: boolean;
+  isLive: boolean;
+}
+
+function channelOf(id: number, stamp: number) {
+  return {
+    name: `Channel ${id} version ${stamp}`,
+    slug: `channel-${id}-${stamp}`,
+    profile_image: `https://pictures.example.com/${stamp}/profile.webp`,
+  };
+}
+
+/** A category with channels that are live in no other one; one change at a time. */
+export class Group extends Versioned {
+  readonly #channels: readonly Channel[];
+  #isMade = false;
+  #reports = 0;
+
+  constructor(world: World, number: number) {
+    super(world, 101 + number);
+    this.#channels = Array.from({ length: channelsOfGroup }, (_, i) => ({
+      id: 5_000 + number * 10 + i,
+      unit: digits ** i,
+      fields: new Register<number | null>(null),
+      live: new Register(0),
+      isThere: false,
+      isLive: false,
+    }));
+  }
+
+  async start(): Promise<void> {
+    await this.#put();
+    for (const channel of this.#channels) await this.#makeChannel(channel);
+    await this.report(this.world.random);
+  }
+
+  /** Something about the category or one of its channels. */
+  async change(random: Random): Promise<void> {
+    const channel = pick(random, this.#channels);
+    const chance = random();
+    if (!this.#isMade || chance < 0.4) await this.#put();
+    else if (chance < 0.5) await this.#remove();
+    else if (!channel.isThere) await this.#makeChannel(channel);
+    else if (chance < 0.8) await this.#putChannel(channel);
+    else if (chance < 0.9) await this.#removeChannel(channel, `/admin/v1/users/${channel.id}`);
+    else await this.#removeChannel(channel, `/admin/v1/channels/${channel.id}`);
+  }
+
+  /** Reports some of its channels live, or ends one. */
+  async report(random: Random): Promise<void> {
+    const there = this.#channels.filter(({ isThere }) => isThere);
+    if (!this.#isMade || there.length === 0) return;
+    const one = pick(random, there);
+    if (one.isLive && random() < 0.3) {
+      const write = one.live.begin(0);
+      one.isLive = false;
+      await this.world.change([write], () => this.world.admin("DELETE", `/admin/v1/livestreams/${one.id}`));
+      return;
+    }
+    const reported = there.filter((channel) => channel === one || random() < 0.5);
+    const number = (this.#reports++ % (digits - 1)) + 1;
+    const rows = reported.map(({ id, unit }) => ({
+      channel_id: id,
+      category_id: this.id,
+      viewers: number * unit,
+    }));
+    for (const channel of reported) channel.isLive = true;
+    const writes = reported.map(({ live }) => live.begin(number));
+    await this.world.change(writes, () => this.world.admin("PUT", "/admin/v1/livestreams", rows));
+  }
+
+  async #put(): Promise<void> {
+    this.#isMade = true;
+    await this.putCategory();
+  }
+
+  async #remove(): Promise<void> {
+    this.#isMade = false;
+    const writes = [this.category.begin(null), ...this.#channels.flatMap((one) => this.#endOf(one))];
+    await this.world.change(writes, () => this.world.admin("DELETE", `/admin/v1/categories/${this.id}`));
+  }
+
+  #endOf(channel: Channel): Write<unknown>[] {
+    if (!channel.isLive) return [];
+    channel.isLive = false;
+    return [channel.live.begin(0)];
+  }
+
+  async #makeChannel(channel: Channel): Promise<void> {
+    const user = { username: `streamer${channel.id}` };
+    await this.world.admin("PUT", `/admin/v1/users/${channel.id}`, user);
+    await this.#putChannel(channel);
+  }
+
+  async #putChannel(channel: Channel): Promise<void> {
+    const stamp = this.world.stamp();
+    const row = { user_id: channel.id, ...channelOf(channel.id, stamp) };
+    channel.isThere = true;
+    await this.world.change([channel.fields.begin(stamp)], () =>
+      this.world.admin("PUT", `/admin/v1/channels/${channel.id}`, row),
+    );
+  }
+
+  async #removeChannel(channel: Channel, path: string): Promise<void> {
+    channel.isThere = false;
+    const writes = [channel.fields.begin(null), ...this.#endOf(channel)];
+    await this.world.change(writes, () => this.world.admin("DELETE", path));
+  }
+
+  protected wrongViewers({ viewers, top_channels: top }: Row, liveSpan: Span): string | null {
+    const reports = this.#channels.map(({ unit }) => Math.floor(viewers / unit) % digits);
+    const known = this.#channels.map(({ live }) => live.possible(liveSpan).map(({ value }) => value));
+    if (!reports.every((report, i) => known[i]?.includes(report)))
+      return `viewers of the reports ${reports}, not of ${Bun.inspect(known)}`;
+    if (top === undefined) return null;
+    const sorted = top.toSorted((a, b) => b.viewers - a.viewers || a.id - b.id);
+    if (!Bun.deepEquals(sorted, top)) return "top channels out of order";
+    if (top.some(({ id }) => !this.#channels.some((channel) => channel.id === id)))
+      return "a foreign channel";
+    for (const [i, { id, unit, fields }] of this.#channels.entries()) {
+      const versions = fields.possible(liveSpan).map(({ value }) => value);
+      const shown = top.filter((one) => one.id === id);
+      const expected = versions.map((stamp) =>
+        stamp === null || reports[i] === 0
+          ? []
+          : [{ id, ...channelOf(id, stamp), viewers: (reports[i] ?? 0) * unit }],
+      );
+      if (!expected.some((each) => Bun.deepEquals(each, shown, true)))
+        return `channel ${id} is none of ${Bun.inspect(expected, { depth: 4 })}`;
+    }
+    return null;
+  }
+
+  /** Whether an answer shows what was written last. */
+  showsAll({ status, text, span }: Seen): boolean {
+    const row = status === 200 ? (JSON.parse(text) as { category: Row }).category : null;
+    return this.wrongWith(row, span, span) === null;
+  }
 }

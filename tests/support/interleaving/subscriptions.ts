@@ -1,7 +1,6 @@
 import { pick } from "../../../src/dev/chance.ts";
 import { newApplication } from "./applications.ts";
-import { haveOneMoment, Register } from "./register.ts";
-import { type Random, type Scene, Turns, type World } from "./world.ts";
+import { haveOneMoment, type Random, Register, type Scene, Turns, type World } from "./world.ts";
 
 /*
  * Subscriptions of a few applications to a few broadcasters, created and deleted one by one, and all of a broadcaster

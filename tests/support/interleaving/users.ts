@@ -1,6 +1,14 @@
 import { pick } from "../../../src/dev/chance.ts";
-import { haveOneMoment, Register, type Write } from "./register.ts";
-import { type Random, type Scene, type Seen, Turns, type World } from "./world.ts";
+import {
+  haveOneMoment,
+  type Random,
+  Register,
+  type Scene,
+  type Seen,
+  Turns,
+  type World,
+  type Write,
+} from "./world.ts";
 
 /*
  * Users who come in pairs. A pair has four names, which its two users take, exchange and leave; all of them are found

@@ -1,8 +1,7 @@
 import { event, subscribe } from "../publishing.ts";
 import { users } from "../real-data.ts";
 import { type Received, Receiver } from "../receiver.ts";
-import { ndjson } from "../rows.ts";
-import { json, type TestApplication, type TestServer } from "../server.ts";
+import { json, ndjson, type TestApplication, type TestServer } from "../server.ts";
 
 /** What the victims are subscribed to: so much that most subscriptions have nothing queued when something comes. */
 export const broadcasters: readonly number[] = users.slice(0, -2).map(({ id }) => id);

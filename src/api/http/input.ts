@@ -10,8 +10,9 @@ import { type DescribedRoute, describeRoute, type Json } from "./documentation.t
 import type { ListOptions, TextOptions } from "./parameters.ts";
 
 /*
- * All that Elysia is told to do in another way than by itself: hooks that it cannot analyse, bodies that it does not
- * parse, and a gate for each route that checks access and then reads the input, before Elysia validates it.
+ * All that Elysia is told to do in another way than by itself: hooks that it cannot analyse, bodies that it neither
+ * parses nor validates, and a gate for each route that checks access, and then reads and checks the input by the
+ * schemas of the route. Elysia validates only the parameters, once more.
  *
  * Elysia 1.4.30 parses a body before the hooks of a route and validates before `beforeHandle`, but 401, 429 and 403
  * come before 400. A gate at the transform stage comes before both, for a route with `parse: "none"`. Schemas alone do

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { scripts } from "../package.json";
 
@@ -26,6 +27,16 @@ const [usual, systems, postgres] = [scripts.test, scripts["test:systems"], scrip
 
 test("every file of tests is run by `test` or by `test:systems`, and none by both", () => {
   expect([...(usual ?? []), ...(systems ?? [])].sort()).toEqual(all);
+});
+
+test("the folders of tests are the rooms of src, and those for scripts, benchmarks, helpers and other programs", () => {
+  const foldersIn = (name: string) =>
+    readdirSync(join(root, name), { withFileTypes: true }).flatMap((one) =>
+      one.isDirectory() ? one.name : [],
+    );
+  const others = ["bench", "scripts", "support", "systems"];
+  const known = new Set([...foldersIn("src"), ...others]);
+  expect(foldersIn("tests").filter((folder) => !known.has(folder))).toEqual([]);
 });
 
 test("what looks at whether the servers of tests are on PostgreSQL is run there, too", async () => {

@@ -121,7 +121,13 @@ export class ReadyFilters {
   conditionOf(name: string, version: number): Condition | null {
     const filter = filterOf(this.#filters, name, version);
     if (filter === null) return null;
-    return { matches: (data) => this.#ready(filter).matches(data) };
+    let ready: Condition | null = null;
+    return {
+      matches: (data) => {
+        ready ??= this.#ready(filter);
+        return ready.matches(data);
+      },
+    };
   }
 
   #ready(filter: KeyedFilter): Condition {

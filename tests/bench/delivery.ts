@@ -5,6 +5,7 @@
 import { unusedPort } from "../support/ports.ts";
 import { backlog } from "./delivery/backlog.ts";
 import { fanOut } from "./delivery/fan-out.ts";
+import { filters } from "./delivery/filters.ts";
 import { hanging, latency } from "./delivery/latency.ts";
 import { publish } from "./delivery/publish.ts";
 import { receivers } from "./delivery/receivers.ts";
@@ -22,6 +23,7 @@ const parts: Record<string, Part> = {
   steady,
   hanging,
   "fan-out": fanOut,
+  filters,
   backlog,
   retries,
 };

@@ -100,9 +100,14 @@ function decided(test: Test, data: unknown): boolean {
   }
 }
 
+function holdAll(tests: readonly Test[], value: unknown, work: Work): boolean {
+  for (const test of tests) if (!test(value, work)) return false;
+  return true;
+}
+
 /** Holds when all tests hold for the value; for a list, when they hold for one of its items. */
 function holdsForOne(tests: readonly Test[], value: unknown, work: Work): boolean {
-  if (!Array.isArray(value)) return tests.every((test) => test(value, work));
+  if (!Array.isArray(value)) return holdAll(tests, value, work);
   for (const item of value) {
     work.take(1);
     if (holdsForOne(tests, item, work)) return true;
@@ -225,7 +230,7 @@ const operators: Readonly<Record<string, Operator>> = {
       return (value) => (value !== null) === operand;
     },
   },
-  $and: logical((tests, value, work) => tests.every((test) => test(value, work))),
+  $and: logical(holdAll),
   $or: logical((tests, value, work) => tests.some((test) => test(value, work))),
   $not: {
     kind: null,
@@ -293,11 +298,17 @@ class Reader {
       if (operator) (operator.isOfWhole ? whole : ofItem).push(operator.test);
       else if (!name.startsWith("$")) ofItem.push(this.#field(name, inner, place));
     }
+    const [only] = ofItem;
+    // Most objects have one field or operator. Thousands of conditions are evaluated in turn, so little memory counts.
+    if (only && ofItem.length === 1 && whole.length === 0) {
+      return (value, work) => {
+        work.take(1);
+        return Array.isArray(value) ? holdsForOne(ofItem, value, work) : only(value, work);
+      };
+    }
     return (value, work) => {
       work.take(entries.length);
-      return (
-        whole.every((test) => test(value, work)) && (ofItem.length === 0 || holdsForOne(ofItem, value, work))
-      );
+      return holdAll(whole, value, work) && (ofItem.length === 0 || holdsForOne(ofItem, value, work));
     };
   }
 

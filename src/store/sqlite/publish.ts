@@ -152,6 +152,14 @@ interface Receiver {
   readonly sequence: number;
 }
 
+/** The subscribers of an event, by the filters of their applications. */
+interface Matching {
+  /** Those that get it, with their next sequence. */
+  readonly receivers: readonly Receiver[];
+  /** The applications of the others. */
+  readonly unwanted: readonly string[];
+}
+
 /**
  * Makes the function that publishes events. It uses raw SQL, because its statements run once per event or subscriber,
  * and an event may have ten thousand subscribers.
@@ -172,8 +180,9 @@ function eventFanOut(db: Database, orm: BunSQLiteDatabase, known: Receiving, sta
   const allSubscribers = db.prepare<Receiver, [number, string, number]>(
     "SELECT id, app_id, sequence FROM subscriptions WHERE broadcaster_user_id = ? AND event = ? AND version = ?",
   );
-  const countUp = db.prepare<Receiver, [string]>(
-    "UPDATE subscriptions SET sequence = sequence + 1 WHERE id = ? RETURNING id, app_id, sequence",
+  const countUp = db.prepare<null, [string]>("UPDATE subscriptions SET sequence = sequence + 1 WHERE id = ?");
+  const countUpAll = db.prepare<null, [number, string, number]>(
+    "UPDATE subscriptions SET sequence = sequence + 1 WHERE broadcaster_user_id = ? AND event = ? AND version = ?",
   );
   const addEvent = db.prepare<
     { seq: number },
@@ -204,30 +213,37 @@ function eventFanOut(db: Database, orm: BunSQLiteDatabase, known: Receiving, sta
   /** 0 before the first event: the numbers are known only when this connection has become the writer. */
   let nextDelivery = 0;
 
-  /** Returns the subscribers whose filter an event does not match, by application, and the others. */
-  const filteredBy = (
+  /** Applies filters to an event. Returns null when none is about its type. */
+  const matching = (
     event: NewEvent,
-  ): { readonly unwanted: readonly string[]; readonly others: Receiver[] } => {
+  ): { receivers: readonly Receiver[]; unwanted: readonly string[] } | null => {
     const { broadcaster_user_id, name, version, body } = event;
     const conditions = known.conditions(name, version);
-    if (conditions.size === 0) return { unwanted: [], others: [] };
+    if (conditions.size === 0) return null;
     let data: unknown;
     const unwanted: string[] = [];
-    const others = allSubscribers.all(broadcaster_user_id, name, version).filter(({ app_id }) => {
-      const condition = conditions.get(app_id);
-      if (condition === undefined) return true;
-      data ??= payloadOf(body);
-      const isWanted = condition.matches(data);
-      if (!isWanted) unwanted.push(app_id);
-      return isWanted;
-    });
-    return { unwanted, others };
+    const receivers: Receiver[] = [];
+    for (const one of allSubscribers.all(broadcaster_user_id, name, version)) {
+      const condition = conditions.get(one.app_id);
+      if (condition !== undefined) data ??= payloadOf(body);
+      if (condition === undefined || condition.matches(data)) receivers.push(withSequence(one));
+      else unwanted.push(one.app_id);
+    }
+    return { receivers, unwanted };
   };
 
+  const withSequence = ({ id, app_id, sequence }: Receiver): Receiver => ({
+    id,
+    app_id,
+    sequence: sequence + staged.countOf(id) + 1,
+  });
+
   /** Returns the receivers of an event that is to be staged, with their next sequence; null when there are too many. */
-  const fewOf = (some: readonly Receiver[]): Receiver[] | null => {
-    if (some.length > fewReceivers) return null;
-    return some.map((one) => ({ ...one, sequence: one.sequence + staged.countOf(one.id) + 1 }));
+  const fewOf = (event: NewEvent, filtered: Matching | null): readonly Receiver[] | null => {
+    const { broadcaster_user_id, name, version } = event;
+    const few =
+      filtered?.receivers ?? firstSubscribers.all(broadcaster_user_id, name, version).map(withSequence);
+    return few.length > fewReceivers ? null : few;
   };
 
   return (event, reserveSlot, { together, fullError }) => {
@@ -241,14 +257,12 @@ function eventFanOut(db: Database, orm: BunSQLiteDatabase, known: Receiving, sta
     }
     if (fullError) throw fullError;
     const subject = [broadcaster_user_id, name, version] as const;
-    const { unwanted, others } = filteredBy(event);
-    const isFiltered = unwanted.length > 0;
-    const few = together < fewTogether ? fewOf(isFiltered ? others : firstSubscribers.all(...subject)) : null;
+    const filtered = matching(event);
+    const few = together < fewTogether ? fewOf(event, filtered) : null;
     if (few === null) staged.move();
-    const receivers =
-      few ?? (isFiltered ? others.flatMap(({ id }) => countUp.all(id)) : subscribers.all(...subject));
+    const receivers = few ?? filtered?.receivers ?? subscribers.all(...subject);
     // Only a user who exists can have subscriptions.
-    if (receivers.length === 0 && !isFiltered && !userExists.get(broadcaster_user_id))
+    if (receivers.length === 0 && !filtered?.unwanted.length && !userExists.get(broadcaster_user_id))
       throw unknownBroadcaster();
     if (!builtIn.has(name)) markPublished.run({ name, version });
     nextDelivery ||= deliveryPositions(orm).last() + 1;
@@ -272,16 +286,23 @@ function eventFanOut(db: Database, orm: BunSQLiteDatabase, known: Receiving, sta
       if (!isTaken) continue;
       taken.push(newDelivery({ seq, id: delivery, application_id, subscription_id, sequence }, event, sent));
     }
-    const filtered = unwanted.map((application_id) => ({ application_id, type: name }));
-    const stored = { id, deliveries: receivers.length, taken, streamed: [...streamed], filtered };
+    const unwanted = filtered?.unwanted ?? [];
+    const stored = {
+      id,
+      deliveries: receivers.length,
+      taken,
+      streamed: [...streamed],
+      filtered: unwanted.map((application_id) => ({ application_id, type: name })),
+    };
     if (few !== null) {
       // Claims and event streams read rows of `deliveries`, which a staged event does not have yet.
       const isOurs = taken.length === few.length && streamed.size === 0;
       const deliveries = rows.map(({ about }) => about);
       if (isOurs && staged.add(event, first, deliveries)) return stored;
       staged.move();
-      for (const { id } of few) countUp.run(id);
     }
+    if (filtered !== null && unwanted.length === 0) countUpAll.run(...subject);
+    else if (filtered !== null || few !== null) for (const { id } of receivers) countUp.run(id);
     const row = addEvent.get(
       id,
       name,

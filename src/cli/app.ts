@@ -60,7 +60,7 @@ export const app = command({
     const overlap = readSeconds("overlap", values.overlap, mistakes);
     const changes = changesOf(values, mistakes);
     if (action === "change" && Object.keys(changes).length === 0 && mistakes.length === 0)
-      mistakes.push("nothing to change: give at least one option, such as --webhook-url");
+      mistakes.push("Nothing to change: give at least one option, such as --webhook-url");
     const target = readPublicTarget(values, env, mistakes);
     check();
     await withPublicApi(target, async (api) => {

@@ -187,7 +187,7 @@ export const apps = command({
       mistakes.push("--by shows one list: it excludes --limit, --cursor and --all");
     // Not after another mistake, because an invalid option is missing from the body as well.
     if (action === "change" && Object.keys(body).length === 0 && mistakes.length === 0)
-      mistakes.push("nothing to change: give at least one option, such as --name");
+      mistakes.push("Nothing to change: give at least one option, such as --name");
     check();
     await withAdminApi(target, async (api) => {
       if (action === "list" && values.by) return listByRequests(api, out);

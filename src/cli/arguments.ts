@@ -96,10 +96,12 @@ export function command<const Options extends ParseArgsOptionsConfig, const Acti
 }
 
 function checkWords({ needs, most }: Words, words: readonly string[], mistakes: string[]): void {
-  if (needs !== undefined && words.length === 0) mistakes.push(`${needs} is missing`);
+  if (needs !== undefined && words.length === 0) mistakes.push(`${capitalized(needs)} is missing`);
   const extra = words[most ?? (needs === undefined ? 0 : 1)];
   if (extra !== undefined) mistakes.push(`"${extra}" is not expected here`);
 }
+
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function refuseMisplaced(
   action: string,
@@ -154,7 +156,7 @@ export function readWord<Word extends string>(
   const found = known.find((one) => one === word);
   if (found !== undefined) return found;
   const problem = word === undefined ? `must be one of ${known.join(", ")}` : notOneOf(known, word);
-  mistakes.push(`the ${what} ${problem}`);
+  mistakes.push(`The ${what} ${problem}`);
   return undefined;
 }
 

@@ -387,7 +387,7 @@ function misuse(action: Action, id: string | undefined, values: Values, isOwn: b
     if (!isOwn && !(application && hasRange)) mistakes.push("--application is needed, and --from or --since");
   }
   if (action === "replay" && id !== undefined && (application || from || to || since))
-    mistakes.push("the id of a replay excludes --application, --from, --to and --since");
+    mistakes.push("The id of a replay excludes --application, --from, --to and --since");
   if (cancel && wait) mistakes.push("--cancel and --wait exclude each other");
   return mistakes;
 }

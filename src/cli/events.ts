@@ -62,7 +62,7 @@ const publishing = command({
     return withAdminApi(target, async (api) => {
       const lines = streamOf(word);
       const answer = await api.send({ method: "POST", path: "/admin/v1/events", lines, headers });
-      const report = (await answer.json()) as BatchReport;
+      const report = (await answer.json()) as Omit<BatchReport, "duplicate_ids">;
       const alreadySent = answer.headers.get("idempotent-replayed") === "true";
       await printReport(report, { json: out.json, alreadySent, took: took() });
       return report.rejected === 0 ? 0 : 1;

@@ -1,5 +1,8 @@
+import { thisProcess } from "../api/admin/operator-keys.ts";
 import { DomainError } from "../domain/errors.ts";
+import { newId } from "../domain/ids.ts";
 import { confirmedFrom, defaultConfirmAbovePercent } from "../domain/livestreams.ts";
+import type { Store } from "../domain/store.ts";
 import {
   applyBatch,
   type BatchReport,
@@ -8,7 +11,7 @@ import {
   maxLineBytes,
   untilSignal,
 } from "../platform/batches.ts";
-import { type DataKind, dataKinds, platformData } from "../platform/platform-data.ts";
+import { type DataKind, dataKinds, otherKindOf, platformData } from "../platform/platform-data.ts";
 import { Ranking } from "../platform/ranking.ts";
 import { storageAt } from "../server/storage.ts";
 import { command, switches } from "./arguments.ts";
@@ -30,7 +33,9 @@ Imports an NDJSON file, one row per line, into a running server or into a data d
 server uses; a missing directory is created. <kind> is ${dataKinds.slice(0, -1).join(", ")} or
 ${dataKinds.at(-1)}; import them in this order. A row with a known id replaces the stored one:
 fields that it omits get their defaults. So a file can be imported again. Of rows with the same id,
-the last valid one holds. Rows may swap names and slugs, or pass them on. "-" reads standard input.
+the last valid one holds, and the others are counted. Rows may swap names and slugs, or pass them
+on.
+A file whose first line is of another kind is refused. "-" reads standard input.
 
 ${targetHelp}
   --snapshot     livestreams only: end every livestream that the file does not name
@@ -38,7 +43,8 @@ ${targetHelp}
                  than ${defaultConfirmAbovePercent} % of at least ${confirmedFrom} livestreams (--confirm-snapshot-above of "onair serve")
                  ends none
   --json         print the report as one line of JSON: accepted, rejected, ignored_fields,
-                 errors (the first ${maxErrors}), interrupted, and for livestreams ended
+                 duplicate_ids, errors (the first ${maxErrors}), interrupted, and for livestreams
+                 ended
 
 The required fields of each kind; the documentation of the admin API lists all fields:
   users        {"id": 1, "username": "maya"}
@@ -86,7 +92,10 @@ export const importCommand = command({
       note(`${newLine}Stopping after the lines in progress. Press Ctrl-C again to stop at once.`);
       stopped.abort();
     });
-    const lines = counted(asLines(untilSignal(streamOf(file), stopped.signal, maxLineBytes), file), progress);
+    const lines = counted(
+      asLines(untilSignal(streamOf(file), stopped.signal, maxLineBytes), file, kind),
+      progress,
+    );
     const input = snapshot ? whole(lines, stopped.signal) : lines;
     const took = stopwatch();
     const display = isTyped(file) ? { end() {} } : showProgress(progress);
@@ -117,8 +126,12 @@ async function* counted(
   }
 }
 
-/** Throws for content that is not NDJSON as a whole, before any line is imported. */
-async function* asLines(input: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
+/** Throws for content that is not NDJSON, or whose first line is of another kind, before any line is imported. */
+async function* asLines(
+  input: AsyncIterable<Uint8Array>,
+  file: string,
+  kind: DataKind,
+): AsyncGenerator<Uint8Array> {
   let isFirst = true;
   for await (const chunk of input) {
     if (isFirst && chunk[0] === 0x1f && chunk[1] === 0x8b)
@@ -128,6 +141,13 @@ async function* asLines(input: AsyncIterable<Uint8Array>, file: string): AsyncGe
     if (isFirst && /^\s*\[/.test(new TextDecoder().decode(chunk.subarray(0, 100))))
       throw new Error(
         `${file} is a JSON array. The file must have one object on each line, as jq -c '.[]' writes them`,
+      );
+    const other = isFirst
+      ? otherKindOf(new TextDecoder().decode(chunk).trimStart().split("\n", 1)[0] ?? "", kind)
+      : null;
+    if (other !== null)
+      throw new Error(
+        `The first line of ${file} is one of ${other}, not of ${kind}. Nothing is imported; to import it: onair import ${other} ${file}`,
       );
     isFirst = false;
     yield chunk;
@@ -158,14 +178,43 @@ async function importInto(
     ranking.putLive(await store.livestreams.all());
     const { confirmAbovePercent } = target;
     const data = platformData({ store, ranking, now: Date.now, confirmAbovePercent });
-    if (kind === "livestreams") return await data.applyLivestreams(input, snapshot, { groupSize, confirmed });
-    return await applyBatch(input, data[kind] as Intake<unknown>, groupSize);
+    const options = { groupSize, confirmed };
+    const report =
+      kind === "livestreams"
+        ? await data.applyLivestreams(input, snapshot, options)
+        : await applyBatch(input, data[kind] as Intake<unknown>, groupSize);
+    await noteImport(store, kind, snapshot ? (report as SnapshotReport) : null);
+    return report;
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     throw new Error(withRefusedLines(error.message, error.details.errors ?? []));
   } finally {
     await store.close();
   }
+}
+
+type SnapshotReport = BatchReport & { readonly ended: number };
+
+/** Records the import in the audit log as a server records the same batch: a snapshot has an entry of its own. */
+async function noteImport(store: Store, kind: DataKind, snapshot: SnapshotReport | null): Promise<void> {
+  const at = Date.now();
+  const entry = {
+    at,
+    last_at: at,
+    count: 1,
+    actor_kind: "operator_key",
+    actor_id: thisProcess.id,
+    actor_name: thisProcess.name,
+    action: `put${kind.charAt(0).toUpperCase()}${kind.slice(1)}`,
+    object: kind,
+    object_id: null,
+    fields: [],
+    address: "",
+    request_id: newId(),
+    accepted: snapshot?.accepted ?? null,
+    ended: snapshot?.ended ?? null,
+  } as const;
+  await (snapshot === null ? store.audit.count([entry]) : store.audit.add(entry));
 }
 
 /** Imports through the admin API of a running server; the body is read at the server's pace. */

@@ -214,7 +214,7 @@ export const logout = command({
     const known = profiles.names();
     const name = profileNameOf(profile, env);
     if (!all && !known.includes(name))
-      mistakes.push(`there is no profile "${name}".${didYouMean(name, known)}`);
+      mistakes.push(`There is no profile "${name}".${didYouMean(name, known)}`);
     check();
     for (const one of all ? known : [name]) {
       const problem = await revokeTokens(profiles, one);

@@ -67,7 +67,7 @@ export async function runProgram([name, ...args]: readonly string[], env: Enviro
   if (load && more.length === 0) return runCommand(topic, await load(), isAsked ? ["--help"] : args, env);
   const problem = load
     ? `"${more[0]}" is not expected here.`
-    : `there is no command "${topic}".${didYouMean(topic, [...Object.keys(commands), "help"])}`;
+    : `There is no command "${topic}".${didYouMean(topic, [...Object.keys(commands), "help"])}`;
   const { note } = await import("./output/print.ts");
   note(`onair: ${problem}\n\nonair help lists all commands.`);
   return wrongUsage;

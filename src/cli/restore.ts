@@ -50,7 +50,7 @@ export const restore = command({
         : null;
     const kept = readNamedSource(values, env, mistakes) ?? configured;
     if (named === undefined && values.from === undefined && configured === null)
-      mistakes.push("name the file of a backup, or the location of backups with --from");
+      mistakes.push("Name the file of a backup, or the location of backups with --from");
     if (values.from !== undefined && statSync(values.from, { throwIfNoEntry: false })?.isFile())
       mistakes.push(`--from is for a location of backups, and ${values.from} is a file: leave out --from`);
     const isInPostgres =

@@ -105,7 +105,7 @@ async function checkLocally(
     mistakes.push("--forward needs no server: leave out --url, --data and --database");
   const secret = given ?? env["ONAIR_WEBHOOK_SECRET"];
   if (secret === undefined)
-    mistakes.push("the secret of the program is missing: give --secret or ONAIR_WEBHOOK_SECRET");
+    mistakes.push("The secret of the program is missing: give --secret or ONAIR_WEBHOOK_SECRET");
   else if (!isWebhookSecret(secret)) mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
   if (mistakes.length > 0 || secret === undefined) throw new UsageError(mistakes.join("\n"));
   const type = newestOf(builtInEventTypes, { name, version });

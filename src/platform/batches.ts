@@ -101,6 +101,8 @@ export interface BatchReport {
   rejected: number;
   /** The number of unknown fields in accepted lines. */
   ignored_fields: number;
+  /** The number of accepted lines with the id of an earlier accepted line, which they replace; 0 without ids. */
+  duplicate_ids: number;
   /** The first `maxErrors` refused lines; `rejected` counts all of them. */
   readonly errors: { readonly line: number; readonly message: string }[];
 }
@@ -120,8 +122,25 @@ export interface Intake<Input> {
   readonly keep: Keep<Input>;
   /** Counts the unknown fields of an item, which are ignored. */
   readonly ignored: (input: Input) => number;
-  /** The id of an item whose name is unique; with it, refused lines are tried again in a batch that is not atomic. */
+  /** The id of an item, if a later item with the same id replaces it. */
   readonly idOf?: (input: Input) => number;
+  /** Whether items have ids and unique names: then refused lines are tried again in a batch that is not atomic. */
+  readonly isNamed?: boolean;
+}
+
+/** The most ids that are remembered. Further ones are not compared with each other, so that memory stays bounded. */
+const mostIds = 1_000_000;
+
+/** Returns a function that tells whether an id is a duplicate of one that it was called with before. */
+function duplicates<Input>(idOf: Intake<Input>["idOf"]): (input: Input) => boolean {
+  const seen = new Set<number>();
+  return (input) => {
+    if (idOf === undefined) return false;
+    const id = idOf(input);
+    if (seen.has(id)) return true;
+    if (seen.size < mostIds) seen.add(id);
+    return false;
+  };
 }
 
 /** With a larger average length of lines, a group has fewer lines. */
@@ -136,17 +155,18 @@ export const atomicLimits = {
 
 /**
  * Applies an NDJSON stream group by group, in constant memory. Invalid lines are refused, and the others are applied.
- * With `idOf`, lines that the storage refuses are tried once more together after the last line, so that names can be
+ * With `isNamed`, lines that the storage refuses are tried once more together after the last line, so that names can be
  * swapped. If the storage fails, the error states how many lines were stored before.
  *
  * @param groupSize the most lines of a transaction. More are faster in total, but block the event loop for longer.
  */
 export async function applyBatch<Input>(
   stream: AsyncIterable<Uint8Array>,
-  { read, keep, ignored, idOf }: Intake<Input>,
+  { read, keep, ignored, idOf, isNamed = false }: Intake<Input>,
   groupSize = 200,
 ): Promise<BatchReport> {
-  const report: BatchReport = { accepted: 0, rejected: 0, ignored_fields: 0, errors: [] };
+  const report: BatchReport = { accepted: 0, rejected: 0, ignored_fields: 0, duplicate_ids: 0, errors: [] };
+  const isDuplicate = duplicates(idOf);
   // Enough that `maxErrors` are left after all lines that are tried again are accepted.
   const errors = new Map<number, string>();
   const refuse = ({ line, message }: RefusedLine) => {
@@ -156,8 +176,9 @@ export async function applyBatch<Input>(
   const accept = ({ input }: GoodLine<Input>) => {
     report.accepted++;
     report.ignored_fields += ignored(input);
+    if (isDuplicate(input)) report.duplicate_ids++;
   };
-  const again = idOf ? new LinesToRetry(idOf) : null;
+  const again = isNamed && idOf ? new LinesToRetry(idOf) : null;
   const limits = { groupSize, groupBytes: groupSize * usualLineBytes, lineBytes: maxLineBytes };
   for await (const lines of lineGroups(stream, limits)) {
     const { good, refused } = await readLines(lines, read);
@@ -253,7 +274,7 @@ async function keptTogether<Input>(
  */
 export async function applyAtomically<Input>(
   stream: AsyncIterable<Uint8Array>,
-  { read, keep, ignored }: Intake<Input>,
+  { read, keep, ignored, idOf }: Intake<Input>,
 ): Promise<BatchReport> {
   const { good, refused } = await readLines(await allLines(stream), read);
   try {
@@ -274,6 +295,7 @@ export async function applyAtomically<Input>(
     accepted: taken.length,
     rejected: refused.length,
     ignored_fields: taken.reduce((sum, { input }) => sum + ignored(input), 0),
+    duplicate_ids: taken.map(({ input }) => input).filter(duplicates(idOf)).length,
     errors: refused.slice(0, maxErrors),
   };
 }

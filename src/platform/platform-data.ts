@@ -36,6 +36,24 @@ function checked<Input>(schema: TSchema, value: unknown): Input {
   return timesInUtc(schema, value as Input);
 }
 
+/**
+ * Returns the kind of a line that is certainly not of the kind for which it is given: the line is valid there, and here
+ * it is invalid or has unknown fields, which the other kind knows. Null for any other line.
+ */
+export function otherKindOf(line: string, kind: DataKind): DataKind | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return null;
+  }
+  const isOf = (one: DataKind) => problems(schemas[one], value, { in: "body" }).length === 0;
+  const isForeign = (other: DataKind) =>
+    isOf(other) &&
+    (!isOf(kind) || (unknownFields(schemas[kind], value) > 0 && unknownFields(schemas[other], value) === 0));
+  return dataKinds.find((other) => other !== kind && isForeign(other)) ?? null;
+}
+
 function reader<Input>(schema: TSchema): Intake<Input>["read"] {
   return (bytes) => checked(schema, parseJson(bytes, "line"));
 }
@@ -49,9 +67,13 @@ const refusedLines = ({ errors }: BatchReport): FieldProblem[] =>
 /** The error for a snapshot without a valid line, which changed nothing. */
 function emptySnapshot(report: BatchReport): DomainError {
   const lines = report.rejected === 0 ? "no line" : "no valid line";
-  return new DomainError("empty_snapshot", `The snapshot has ${lines}; nothing was changed`, {
-    errors: refusedLines(report),
-  });
+  return new DomainError(
+    "empty_snapshot",
+    `The snapshot has ${lines}; nothing was changed. To end one livestream: DELETE /admin/v1/livestreams/{channel_id}`,
+    {
+      errors: refusedLines(report),
+    },
+  );
 }
 
 /** The result of a batch of livestreams. */
@@ -112,6 +134,7 @@ export function platformData({
   const namedIntake = <Input extends { readonly id: number }>(kind: DataKind, keep: Keep<Input>) => ({
     ...intake(kind, keep),
     idOf: ({ id }: Input) => id,
+    isNamed: true,
   });
   /** Ends these livestreams; those that are not live are ignored. */
   const end = async (channelIds: readonly number[]): Promise<void> => {
@@ -121,11 +144,14 @@ export function platformData({
       endLive(group);
     }
   };
-  const livestreams = intake<LivestreamInput>("livestreams", async (items, mode) => {
-    const results = await store.livestreams.upsert(items.map(livestreamFrom), isoTime(now()), mode);
-    putLive(items.filter((_, i) => results[i] === null));
-    return results;
-  });
+  const livestreams = {
+    ...intake<LivestreamInput>("livestreams", async (items, mode) => {
+      const results = await store.livestreams.upsert(items.map(livestreamFrom), isoTime(now()), mode);
+      putLive(items.filter((_, i) => results[i] === null));
+      return results;
+    }),
+    idOf: ({ channel_id }: LivestreamInput) => channel_id,
+  };
   /** Replaces the livestreams by a snapshot, all or nothing. */
   const replaceLivestreams = async (stream: AsyncIterable<Uint8Array>, confirmAbovePercent: number) => {
     let ended: readonly number[] = [];

@@ -44,7 +44,14 @@ describe("refused batches", () => {
     const before = await platform.everything();
     const answer = await platform.put(`${path}${path.includes("?") ? "&" : "?"}atomic=true`, rows);
     const ended = path.startsWith("livestreams") ? { ended: 0 } : {};
-    const none = { accepted: 0, rejected: 1, ignored_fields: 0, errors: [{ line, message }], ...ended };
+    const none = {
+      accepted: 0,
+      rejected: 1,
+      ignored_fields: 0,
+      duplicate_ids: 0,
+      errors: [{ line, message }],
+      ...ended,
+    };
     expect([answer.status, await json<object>(answer)]).toEqual([200, none]);
     expect(await platform.everything()).toBe(before);
     expect([(await platform.shown(5)).viewers, (await platform.shown(6)).viewers]).toEqual([10, 0]);
@@ -72,7 +79,13 @@ describe("accepted batches", () => {
     platform = await smallPlatform(ownServer);
   });
 
-  const took = (accepted: number) => ({ accepted, rejected: 0, ignored_fields: 0, errors: [] });
+  const took = (accepted: number) => ({
+    accepted,
+    rejected: 0,
+    ignored_fields: 0,
+    duplicate_ids: 0,
+    errors: [],
+  });
 
   test("takes all where none is refused", async () => {
     const users = [user(3, "three"), user(1, "renamed")];
@@ -159,7 +172,7 @@ describe("accepted batches", () => {
     const between = Array.from({ length: 1_200 }, (_, i) => channel(100 + i, `c${i}`, 9));
     const rows = [channel(11, "two", 1), ...between, channel(12, "one", 2)];
     const { errors, ...counts } = await platform.report("channels/batch", rows);
-    expect(counts).toEqual({ accepted: 2, rejected: 1_200, ignored_fields: 0 } as object);
+    expect(counts).toEqual({ accepted: 2, rejected: 1_200, ignored_fields: 0, duplicate_ids: 0 } as object);
     expect([errors.length, errors[0]]).toMatchObject([1_000, { line: 2 }]);
   });
 

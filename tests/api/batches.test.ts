@@ -13,6 +13,7 @@ interface Report {
   accepted: number;
   rejected: number;
   ignored_fields?: number;
+  duplicate_ids?: number;
   errors: { line: number; message: string }[];
 }
 const batch = async (kind: string, rows: readonly unknown[]) => {
@@ -62,6 +63,7 @@ describe("batches", () => {
       accepted: 3,
       rejected: 9,
       ignored_fields: 1,
+      duplicate_ids: 0,
       errors: [
         { line: 2, message: "The line is not valid JSON" },
         {
@@ -84,7 +86,7 @@ describe("batches", () => {
 
   test("the same again changes nothing and is accepted", async () => {
     for (const [kind, rows] of Object.entries({ users, categories, channels })) {
-      const taken = { accepted: rows.length, rejected: 0, ignored_fields: 0, errors: [] };
+      const taken = { accepted: rows.length, rejected: 0, ignored_fields: 0, duplicate_ids: 0, errors: [] };
       for (const _ of [1, 2]) expect([kind, await batch(kind, rows)]).toEqual([kind, taken]);
     }
   });
@@ -260,7 +262,13 @@ describe("batches", () => {
   });
 
   test("an empty body is an empty batch", async () => {
-    expect(await batch("users", [])).toEqual({ accepted: 0, rejected: 0, ignored_fields: 0, errors: [] });
+    expect(await batch("users", [])).toEqual({
+      accepted: 0,
+      rejected: 0,
+      ignored_fields: 0,
+      duplicate_ids: 0,
+      errors: [],
+    });
   });
 
   test("unsupported parameters are refused, not ignored", async () => {

@@ -35,6 +35,7 @@ describe("a batch of the platform's data", () => {
         accepted: rows.length,
         rejected: 0,
         ignored_fields: 3,
+        duplicate_ids: 0,
         errors: [],
         ...(path.endsWith("livestreams") && { ended: 0 }),
       });
@@ -45,6 +46,7 @@ describe("a batch of the platform's data", () => {
       rejected: 1,
       // Of lines that were taken.
       ignored_fields: 3,
+      duplicate_ids: 0,
     });
   });
 
@@ -52,6 +54,7 @@ describe("a batch of the platform's data", () => {
     const row = '{"id":8004,"username":"four","__proto__":1,"toString":2,"constructor":3}';
     expect(await json<object>(await server.admin("POST", "/admin/v1/users/batch", row))).toMatchObject({
       ignored_fields: 3,
+      duplicate_ids: 0,
     });
   });
 

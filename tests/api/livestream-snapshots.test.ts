@@ -67,7 +67,14 @@ describe.each(["", "&atomic=true"])("a snapshot%s", (query) => {
     server = await platformWith(before);
     const named = new Set(rows.map((row) => (row as { channel_id: number }).channel_id));
     const ended = upTo(before).filter((id) => !named.has(id)).length;
-    const taken = { accepted: rows.length, rejected: 0, ignored_fields: 0, errors: [], ended };
+    const taken = {
+      accepted: rows.length,
+      rejected: 0,
+      ignored_fields: 0,
+      duplicate_ids: 0,
+      errors: [],
+      ended,
+    };
     if (!isTaken) {
       expect(await refusal(put(query, rows))).toEqual([409, "confirmation_required"]);
       const stored = query === "" ? [...named] : [];

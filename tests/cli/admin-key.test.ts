@@ -226,11 +226,11 @@ test("reset revokes every operator key of the directory and leaves the others", 
 });
 
 test.each<[string[], string]>([
-  [[], "the action must be one of list, create, revoke, reset"],
+  [[], "The action must be one of list, create, revoke, reset"],
   [["create"], "--name is missing"],
   [["create", "--name", "x"], "--role is missing: operator, publisher or reader"],
   [["create", "--name", "x", "--role", "reader", "--expires-in", "soon"], "--expires-in must be a duration"],
-  [["revoke"], "the id of the key is missing"],
+  [["revoke"], "The id of the key is missing"],
   [["list", "--role", "reader"], "--role is not for list, but for create"],
   [["list", "more"], '"more" is not expected here'],
   [["reset", "--url", "http://127.0.0.1:9"], "name it with --data"],

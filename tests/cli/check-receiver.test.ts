@@ -193,7 +193,7 @@ describe("onair trigger --forward", () => {
   });
 
   test.each([
-    [["chat.message.sent"], "the secret of the program is missing"],
+    [["chat.message.sent"], "The secret of the program is missing"],
     [["chat.message.sent", "--secret", "whsec_short"], "--secret must be whsec_"],
     [["chat.mesage.sent", "--secret", secret], "Did you mean chat.message.sent?"],
     [["raffle.won", "--secret", secret], "There is no event type raffle.won"],

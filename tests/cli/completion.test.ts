@@ -158,7 +158,7 @@ describe("in the shell itself", () => {
 });
 
 test.each([
-  [[], "the shell must be one of bash, zsh, fish"],
+  [[], "The shell must be one of bash, zsh, fish"],
   [["bsah"], "Did you mean bash?"],
   [["bash", "zsh"], '"zsh" is not expected here'],
 ])("onair completion %j is wrong usage", async (args, message) => {

@@ -96,16 +96,16 @@ test("retry and replay send again", async () => {
 
 describe("wrong usage is reported and changes nothing", () => {
   test.each<[string[], string]>([
-    [[], "the action must be one of list, show, retry, replay"],
-    [["lost"], "the action must be one of"],
-    [["show"], "the id of the delivery is missing"],
+    [[], "The action must be one of list, show, retry, replay"],
+    [["lost"], "The action must be one of"],
+    [["show"], "The id of the delivery is missing"],
     [["list", "x"], '"x" is not expected here'],
     [["list", "--from", "x"], "--from is not for list"],
     [["list", "--status", "faild"], 'any, not "faild". Did you mean failed?'],
     [["retry", "x", "--dry-run"], "--dry-run is not for retry"],
     [["replay"], "--application is needed, and --from or --since"],
     [["replay", "--cancel"], "--cancel needs the id of a replay"],
-    [["replay", "x", ...range], "the id of a replay excludes"],
+    [["replay", "x", ...range], "The id of a replay excludes"],
   ])("%j", async (args, message) => {
     expectFailure(await onair(...args), 2, message);
   });

@@ -182,7 +182,7 @@ describe("onair export", () => {
   });
 
   test.each<[string[], string]>([
-    [["people"], "the kind must be one of users, categories, channels, livestreams"],
+    [["people"], "The kind must be one of users, categories, channels, livestreams"],
     [["users", "-", "x"], '"x" is not expected here'],
     [["users", "--data", "/nowhere-at-all"], "There is no data in /nowhere-at-all"],
     [["users", "--url", "http://x", "--data", "y"], "exclude each other"],

@@ -35,13 +35,13 @@ describe.each(commands)("onair %s", (command) => {
 });
 
 test.each<[string[], number, string]>([
-  [["exprot"], 2, 'there is no command "exprot". Did you mean export?'],
-  [["ap", "show"], 2, 'there is no command "ap". Did you mean app?'],
-  [["--help=x"], 2, 'there is no command "--help=x".\n'],
+  [["exprot"], 2, 'There is no command "exprot". Did you mean export?'],
+  [["ap", "show"], 2, 'There is no command "ap". Did you mean app?'],
+  [["--help=x"], 2, 'There is no command "--help=x".\n'],
   [["app", "show", "--help=x"], 2, "--help takes no value\n"],
   [["app", "change", "--delivery", "both", "--delivery=stream"], 2, "--delivery is given more than once"],
-  [["fly"], 2, 'there is no command "fly".\n'],
-  [["help", "sevre"], 2, 'there is no command "sevre". Did you mean serve?'],
+  [["fly"], 2, 'There is no command "fly".\n'],
+  [["help", "sevre"], 2, 'There is no command "sevre". Did you mean serve?'],
   [["help", "serve", "now"], 2, '"now" is not expected here'],
   [["version", "now"], 2, '"now" is not expected here'],
   [["version", "--jsn"], 2, "--jsn is not a known option. Did you mean --json?"],

@@ -82,6 +82,55 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     for (let i = 0; i < 2; i++) expect(await load("users", rows(second, first))).toEqual(swapped);
   });
 
+  test("counts rows that a later one with the same id replaces", async () => {
+    const rows = ["first", "second", "third", "other"].map((username, i) => ({
+      id: i < 3 ? 79_001 : 79_002,
+      username: `repeated_${username}`,
+    }));
+    const stdout = "4 accepted, 0 rejected, duplicate ids: 2 (the last line of each counts)\n";
+    expect(await load("users", fileOf(rows))).toEqual({ code: 0, stdout, stderr: "" });
+    const live = [livestreams[0], livestreams[0]];
+    expect(JSON.parse((await load("livestreams", fileOf(live), "--json")).stdout)).toMatchObject({
+      accepted: 2,
+      duplicate_ids: 1,
+    });
+  });
+
+  test.each([
+    ["users", "categories", categories],
+    ["categories", "channels", [{ id: 1, user_id: 1001, slug: "own", name: "Own" }]],
+    ["livestreams", "users", users],
+  ])("refuses as %s a file of %s, and imports nothing", async (kind, other, rows) => {
+    const file = fileOf(rows);
+    const { code, stderr } = await load(kind, file);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`is one of ${other}, not of ${kind}`)]);
+    expect(stderr).toContain(`onair import ${other} ${file}`);
+  });
+
+  test("ignores fields of another kind, if the row has fields of its own", async () => {
+    const row = { id: 79_003, username: "with_more", slug: "with-more", name: "With More" };
+    expect((await load("users", fileOf([row]))).stdout).toBe(
+      "1 accepted, 0 rejected, 2 unknown fields ignored\n",
+    );
+  });
+
+  test("is recorded in the audit log, a snapshot with its counts", async () => {
+    expect((await load("livestreams", fileOf(livestreams), "--snapshot")).code).toBe(0);
+    const { stdout } = await run(["audit", "--json", ...to()], { env });
+    const { data } = JSON.parse(stdout) as {
+      data: { action: string; object: string; accepted: number | null; ended: number | null }[];
+    };
+    expect(data.find(({ action }) => action === "putUsers")).toMatchObject({
+      object: "users",
+      accepted: null,
+    });
+    expect(data.find(({ accepted }) => accepted !== null)).toMatchObject({
+      action: "putLivestreams",
+      accepted: livestreams.length,
+      ended: 0,
+    });
+  });
+
   test("prints the report as JSON", async () => {
     const result = await load("users", fileOf(bad), "--json");
     expect([result.code, result.stderr]).toEqual([1, ""]);
@@ -196,7 +245,7 @@ describe.each(["into a data directory", "through a running server"])("onair impo
 describe("onair import, wrong usage", () => {
   const file = () => fileOf(users);
   test.each<[string, () => string[], Record<string, string>, string]>([
-    ["no file", () => ["users"], {}, "the file is missing"],
+    ["no file", () => ["users"], {}, "The file is missing"],
     ["a word too many", () => ["users", file(), "x"], {}, '"x" is not expected here'],
     ["both ways", () => ["users", file(), "--url", "http://x", "--data", "y"], {}, "exclude each other"],
     ["no key", () => ["users", file(), "--url", "http://127.0.0.1:9"], {}, "ONAIR_ADMIN_KEY"],
@@ -264,6 +313,7 @@ test("Ctrl-C keeps and counts the accepted rows, and an incomplete snapshot ends
     accepted: 3,
     rejected: 0,
     ignored_fields: 0,
+    duplicate_ids: 0,
     errors: [],
     interrupted: true,
   });

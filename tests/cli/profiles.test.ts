@@ -13,8 +13,8 @@ describe("the profile of a command", () => {
 
   test.each<[string, string[], Record<string, string>, number, RegExp]>([
     ["nobody", [], {}, 2, /there are no credentials: sign in with/],
-    ["an unknown profile", ["--profile", "x"], {}, 2, /there is no profile "x"/],
-    ["a profile of the environment", [], { ONAIR_PROFILE: "x" }, 2, /there is no profile "x"/],
+    ["an unknown profile", ["--profile", "x"], {}, 2, /There is no profile "x"/],
+    ["a profile of the environment", [], { ONAIR_PROFILE: "x" }, 2, /There is no profile "x"/],
     ["two at once", ["--profile", "x", "--token", "y"], {}, 2, /exclude each other/],
     ["a token that is given", ["--token", "x", "--url", url], {}, 1, /answered 401: .* --token must hold/],
     ["a token", [], { ONAIR_TOKEN: "x", ONAIR_URL: url }, 1, /answered 401: .* ONAIR_TOKEN must hold/],
@@ -43,7 +43,7 @@ describe("the profile of a command", () => {
       return new Response();
     });
     const { code, stderr } = await listen(["--url", elsewhere.url]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`the profile "default" is for ${url}`)]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`The profile "default" is for ${url}`)]);
     // ONAIR_URL may name an admin listener for other commands.
     await login();
     await server.admin("DELETE", `/admin/v1/applications/${app.id}/tokens`);

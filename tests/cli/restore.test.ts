@@ -131,7 +131,7 @@ test("reads the directory and the backup destination from the configuration file
 });
 
 test.each([
-  ["names no place", "", 2, "name the file of a backup, or the location of backups with --from"],
+  ["names no place", "", 2, "Name the file of a backup, or the location of backups with --from"],
   ["has a mistake", 'dta = "x"\n', 2, "dta is not a setting. Did you mean data?"],
   ["has the data in PostgreSQL", 'database = "postgres://x@127.0.0.1:1/x"\n', 2, "needs a data directory"],
 ])("a file of settings that %s", async (name, content, code, message) => {
@@ -262,7 +262,7 @@ test("refuses a directory that a server uses", async () => {
 });
 
 test.each<[string[], string]>([
-  [[], "name the file of a backup"],
+  [[], "Name the file of a backup"],
   [["--from", "backup.db"], "backup.db is a file: leave out --from"],
   [["a", "b"], '"b" is not expected here'],
   [["backup.db", "--url", "http://x"], "--url"],

@@ -42,7 +42,7 @@ describe("files and options", () => {
     [
       ["import", "usres", "file"],
       2,
-      'the kind must be one of users, categories, channels, livestreams, not "usres". Did you mean users?',
+      'The kind must be one of users, categories, channels, livestreams, not "usres". Did you mean users?',
     ],
     [["apps", "lsit"], 2, 'not "lsit". Did you mean list?'],
     [["tokens", "crate", "x"], 2, "Did you mean create?"],

@@ -30,6 +30,7 @@ describe("sample data", () => {
         accepted: rows.length,
         rejected: 0,
         ignored_fields: 0,
+        duplicate_ids: 0,
         errors: [],
       });
     };

@@ -191,7 +191,8 @@ async function publishMany(
     const input = read(bytes);
     return { event: publisher.read(input), ignored: ignored(input) };
   };
-  const report = atomic
+  // Events have no ids in the sense of this count: one that is published already is not published again.
+  const { duplicate_ids: _, ...report } = atomic
     ? await applyAtomically(lines, {
         read: readEvent,
         keep: (all) => publishTogether(publisher, all),

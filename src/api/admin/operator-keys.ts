@@ -29,8 +29,8 @@ interface OperatorKeyOptions {
 export const environmentKeyId = "environment";
 
 const ofEnvironment = { id: environmentKeyId, name: "ONAIR_ADMIN_KEY" } as const;
-/** The name of this process's own key in the audit log. */
-const thisProcess = { id: "command-line", name: "a command in the data directory" } as const;
+/** The key of a command without a server in the audit log. */
+export const thisProcess = { id: "command-line", name: "a command in the data directory" } as const;
 
 /** The operator keys in memory: those of the store and the one from the environment. */
 export class OperatorKeys {

@@ -59,12 +59,21 @@ export const DataReportSchema = named("DataReport", "The result of a batch.", {
   }),
 });
 
-export const DataReport = answerOf(DataReportSchema, {
+const RecordsReportSchema = named("RecordsReport", "The result of a batch of records.", {
+  ...DataReportSchema.properties,
+  duplicate_ids: Type.Integer({
+    description:
+      "Number of accepted lines with the id of an earlier accepted line, which they replace. Counted for the first 1,000,000 different ids.",
+  }),
+});
+
+const RecordsReport = answerOf(RecordsReportSchema, {
   description: "The report of the batch.",
   example: {
     accepted: 1,
     rejected: 1,
     ignored_fields: 0,
+    duplicate_ids: 0,
     errors: [{ line: 2, message: 'username "one" is taken by user 1' }],
   },
 });
@@ -233,7 +242,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       roles: writers,
       parse: "none",
       query: AtomicQuery,
-      response: { 200: DataReport },
+      response: { 200: RecordsReport },
       errors: ["body_too_large"],
       detail: {
         operationId: `put${Plural}`,
@@ -338,12 +347,12 @@ const example = {
 
 const LivestreamsReport = answerOf(
   named("LivestreamsReport", "The result of a batch of livestreams.", {
-    ...DataReportSchema.properties,
+    ...RecordsReportSchema.properties,
     ended: Type.Integer({ description: "Number of livestreams that the snapshot ended; 0 without one." }),
   }),
   {
     description: "The report of the batch.",
-    example: { accepted: 1, rejected: 0, ignored_fields: 0, errors: [], ended: 0 },
+    example: { accepted: 1, rejected: 0, ignored_fields: 0, duplicate_ids: 0, errors: [], ended: 0 },
   },
 );
 

@@ -47,7 +47,10 @@ const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {
   rate_limited: {
     message: "Too many wrong operator keys from this address (at most 20 a minute); try again in 3 seconds",
   },
-  empty_snapshot: { message: "The snapshot has no line; nothing was changed" },
+  empty_snapshot: {
+    message:
+      "The snapshot has no line; nothing was changed. To end one livestream: DELETE /admin/v1/livestreams/{channel_id}",
+  },
   confirmation_required: {
     message:
       "The snapshot would end 3,990 of 4,000 livestreams, more than 50 %, so it has ended none. If it is complete, send it again with confirm=true. Its valid lines (10) are stored.",

@@ -69,7 +69,7 @@ function ofToken(token: string, given: GivenTarget, env: Environment, mistakes: 
   const { url } = given;
   const holder = given.token === undefined ? "ONAIR_TOKEN" : "--token";
   if (!/^[\x21-\x7e]+$/.test(token))
-    mistakes.push("the access token has invalid characters: check that it was copied correctly");
+    mistakes.push("The access token has invalid characters: check that it was copied correctly");
   const source = url === undefined && env["ONAIR_URL"] ? "ONAIR_URL" : "--url";
   const address = readHttpUrl(url ?? (env["ONAIR_URL"] || "http://127.0.0.1:8080"), source, mistakes);
   return {
@@ -97,7 +97,7 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
   // The secret of a profile is sent only to the platform that it belongs to.
   if (url !== undefined && url.replace(/\/+$/, "") !== found.url)
     mistakes.push(
-      `the profile "${name}" is for ${found.url}; to make another: onair login --url ${url} --profile NAME`,
+      `The profile "${name}" is for ${found.url}; to make another: onair login --url ${url} --profile NAME`,
     );
   const { url: platform, ...credentials } = found;
   return {

@@ -171,12 +171,20 @@ interface ReportOptions {
 
 /** Prints the result of a batch: rejected lines on standard error, counts on standard output. */
 export async function printReport(
-  { accepted, rejected, ignored_fields, errors, ended }: BatchReport & { readonly ended?: number },
+  {
+    accepted,
+    rejected,
+    ignored_fields,
+    duplicate_ids,
+    errors,
+    ended,
+  }: Omit<BatchReport, "duplicate_ids"> & { readonly duplicate_ids?: number; readonly ended?: number },
   { json, interrupted = false, alreadySent, took }: ReportOptions,
 ): Promise<void> {
   if (json) {
     const already_sent = alreadySent;
-    const report = { accepted, rejected, ignored_fields, errors, ended, interrupted, already_sent };
+    const counts = { accepted, rejected, ignored_fields, duplicate_ids };
+    const report = { ...counts, errors, ended, interrupted, already_sent };
     return print(JSON.stringify(report));
   }
   for (const { line, message } of errors.slice(0, shownErrors)) {
@@ -186,7 +194,10 @@ export async function printReport(
   if (more > 0) note(`… and ${counted(more)} more; --json shows the first ${counted(maxErrors)}`);
   const ignored = ignored_fields ? `, ${countOf(ignored_fields, "unknown field")} ignored` : "";
   const left = ended === undefined ? "" : `, ${countOf(ended, "livestream")} ended`;
-  const counts = `${counted(accepted)} accepted, ${counted(rejected)} rejected${ignored}${left}`;
+  const repeated = duplicate_ids
+    ? `, duplicate ids: ${counted(duplicate_ids)} (the last line of each counts)`
+    : "";
+  const counts = `${counted(accepted)} accepted, ${counted(rejected)} rejected${ignored}${left}${repeated}`;
   if (alreadySent)
     return print(
       `This file was already published with this idempotency key (${counts}). Nothing was sent now.`,

@@ -179,8 +179,8 @@ describe("the command line", () => {
     [["--help"], 0, /serve +run the server/],
     [["serve", "--help"], 0, /ONAIR_ALLOW_PRIVATE_WEBHOOKS/],
     [[], 2, /Usage: onair <command>/],
-    [["fly"], 2, /there is no command "fly"/],
-    [["constructor"], 2, /there is no command/],
+    [["fly"], 2, /There is no command "fly"/],
+    [["constructor"], 2, /There is no command/],
     [["serve", "--port", "x", "--rate-limit", "y"], 2, /--port must be.*\n--rate-limit must be/s],
   ])("onair %p ends with %i", async (args, code, output) => {
     const result = await run(args);

@@ -57,8 +57,8 @@ const outboxAgainAfterMs = 500;
 
 /**
  * Sends notifications to the owners of endpoints. Those of kind `published` are not sent again after a failure, because
- * the owners find the deliveries in the store. Notifications of all other kinds are sent again,
- * because the owners would not notice the change.
+ * the owners find the deliveries in the store. Notifications of all other kinds are sent again, because the owners
+ * would not notice the change.
  */
 export class EndpointOutbox {
   #published = new Set<string>();

@@ -56,7 +56,7 @@ function endlessLog(perRead: number) {
       return { deliveries: found, lost: 0, upTo, isAll: upTo === log.last };
     },
   };
-  const notices = { lastBefore: async () => 0, behind: async () => [] };
+  const notices = { lastBefore: async () => 0, following: async () => [] };
   return { log, store: { deliveries: deliveries as never, notices: notices as never } };
 }
 

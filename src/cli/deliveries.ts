@@ -254,15 +254,15 @@ Shows the deliveries of events, and sends them again.
   --subscription ID  of this subscription
   --event ID         for list: of the event with this id, for all its subscriptions
   --broadcaster ID   of the channel of this user
-  --status STATUS    pending, delivered, failed, expired or canceled; missed is each of the last three,
-                     and the default for replay; any is each of all
+  --status STATUS    pending, delivered, failed, expired or canceled; missed is each of the last
+                     three, and the default for replay; any is each of all
   --type TYPE        of this event type, like channel.followed
   --after TIME, --before TIME
                      for list: of events published in this range, like 2026-01-14T16:00:00Z
   --from TIME, --to TIME
                      for replay: likewise
-  --since DURATION   instead: of events published since then, like 90s, 30m, 1h or 2d ago; for replay
-                     also last_failure: since the endpoint began to fail, the last time that it did
+  --since DURATION   instead: of events published since then, like 90s, 30m, 1h or 2d ago; for
+                     replay also last_failure: since the endpoint last began to fail
   --dry-run          for replay: only count the deliveries
   --wait             for retry: wait for the attempt; for replay: wait until all are queued
   --cancel           for replay: cancel it

@@ -7,6 +7,7 @@ import { deliveryRoutes, replayRoutes } from "./admin/deliveries.ts";
 import { backlogRoute, endpointRoutes, subscriptionRoutes } from "./admin/endpoints.ts";
 import { catalogueRoute, eventTypeRoutes } from "./admin/event-types.ts";
 import { eventRoutes } from "./admin/events.ts";
+import { filterRoutes } from "./admin/filters.ts";
 import { keyRoutes } from "./admin/keys.ts";
 import {
   type AdminDeps,
@@ -40,6 +41,7 @@ export const adminRoutes: readonly Row[] = [
   ["/metrics", { GET: "keyless" }, metricRoutes],
   ["/admin/v1/applications", { GET: readers, POST: operators }, applicationRoutes],
   ["/admin/v1/applications/:id", { GET: readers, PATCH: operators, DELETE: operators }, applicationRoutes],
+  ["/admin/v1/applications/:id/filters/test", { POST: readers }, filterRoutes],
   ["/admin/v1/applications/:id/client-secret", { POST: operators }, secretRoutes],
   ["/admin/v1/applications/:id/webhook-secret", { POST: operators }, secretRoutes],
   ["/admin/v1/applications/:id/usage", { GET: readers }, usageRoutes],

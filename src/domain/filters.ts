@@ -8,6 +8,7 @@ import type { Catalogue } from "./events/catalogue.ts";
 import { type Condition, conditionLimits, readCondition } from "./events/conditions.ts";
 import type { EventType } from "./events/event-type.ts";
 import { Shape } from "./events/shape.ts";
+import { isoTime } from "./time.ts";
 
 /** A condition as JSON; `events/conditions.ts` describes its form. */
 type ConditionJson = Readonly<Record<string, unknown>>;
@@ -92,6 +93,11 @@ const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.st
 /** Returns the conditions by key. */
 export function shownFilters(filters: Filters): Record<string, ConditionJson> {
   return Object.fromEntries(Object.entries(filters).map(([key, { condition }]) => [key, condition]));
+}
+
+/** Returns the times since which the filters are in force, by key. */
+export function shownFilterTimes(filters: Filters): Record<string, string> {
+  return Object.fromEntries(Object.entries(filters).map(([key, { set_at }]) => [key, isoTime(set_at)]));
 }
 
 /** A filter with its key. */

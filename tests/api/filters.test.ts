@@ -72,6 +72,23 @@ describe("filters", () => {
     expect(name.filters).toEqual({ "chat.message.sent": moderators });
   });
 
+  test("show since when each is in force, which changes only with the filter itself", async () => {
+    const app = await server.application({ filters: { "chat.message.sent": bang } });
+    type Times = { readonly filters_set_at: Readonly<Record<string, string>> };
+    const times = async () => {
+      const own = await json<{ data: Times }>(await server.get(path, app.token));
+      const operators = await json<Times>(await server.admin("GET", `/admin/v1/applications/${app.id}`));
+      expect(operators.filters_set_at).toEqual(own.data.filters_set_at);
+      return own.data.filters_set_at;
+    };
+    const first = await times();
+    expect(first).toEqual({ "chat.message.sent": new Date(clock.now()).toISOString() });
+    await changed(app, { "chat.message.sent": bang, "channel.followed": { follower: { $exist: true } } });
+    expect(await times()).toEqual({ ...first, "channel.followed": new Date(clock.now()).toISOString() });
+    await changed(app, null);
+    expect(await times()).toEqual({});
+  });
+
   test("that are wrong are refused with the place of each mistake, and change nothing", async () => {
     const app = await server.application({ filters: { "chat.message.sent": bang } });
     const wrong = {
@@ -269,5 +286,23 @@ describe("Test Filter", () => {
     const narrow = await server.application({ scopes: ["users:read"] });
     expect((await ask(narrow, { type: "chat.message.sent", filter: bang })).status).toBe(403);
     expect((await server.post(`${path}/filters/test`, { type: "chat.message.sent" })).status).toBe(401);
+  });
+
+  test("is there for operators, too, and is no change in the audit log", async () => {
+    const app = await server.application({ delivery: "stream" });
+    await subscribe(server, app, ["chat.message.sent"]);
+    for (const content of ["!one", "two"]) await chat(content);
+    const type = "chat.message.sent";
+    const ask = (body: object, id = app.id) =>
+      server.admin("POST", `/admin/v1/applications/${id}/filters/test`, body);
+    expect(await json<object>(await ask({ type, filter: bang }))).toEqual(
+      await tested(app, { type, filter: bang }),
+    );
+    const wrong = { type, filter: { content: { $startWith: "!" } } };
+    expect((await refused(ask(wrong)))[0]).toBe(400);
+    expect((await ask({ type, filter: bang }, "01KATHZX5M9S3E6R8B2D4F7G1H")).status).toBe(404);
+    const audit = `/admin/v1/audit?object=applications&object_id=${app.id}`;
+    const { data } = await json<{ data: { action: string }[] }>(await server.admin("GET", audit));
+    expect(data.map(({ action }) => action)).not.toContain("testFilter");
   });
 });

@@ -9,7 +9,7 @@ import {
   maxWebhookConcurrency,
 } from "../../domain/applications.ts";
 import { type FieldProblem, invalidFields } from "../../domain/errors.ts";
-import { shownFilters } from "../../domain/filters.ts";
+import { shownFilters, shownFilterTimes } from "../../domain/filters.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import type { Store } from "../../domain/store.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
@@ -20,6 +20,7 @@ import {
   receivingFields,
   receivingProblems,
   ShownFilters,
+  ShownFilterTimes,
   ShownWebhookHeaders,
 } from "../public/application.ts";
 import type { AdminDeps } from "./listener.ts";
@@ -95,6 +96,7 @@ const shownFields = {
   webhook_url: others.webhook_url,
   webhook_headers: ShownWebhookHeaders,
   filters: ShownFilters,
+  filters_set_at: ShownFilterTimes,
   scopes: Type.Array(Type.String(), { description: "Scopes that its tokens may have." }),
   redirect_uris: Type.Array(Type.String(), { description: "OAuth redirect URIs." }),
   rate_limit: others.rate_limit,
@@ -141,6 +143,7 @@ export const exampleApplication = {
   webhook_url: "https://bot.example/webhook",
   webhook_headers: {},
   filters: {},
+  filters_set_at: {},
   scopes: ["users:read", "events:subscribe"],
   redirect_uris: [],
   rate_limit: null,
@@ -220,5 +223,6 @@ export const shown = (application: Shown) =>
     ...application,
     webhook_headers: maskedWebhookHeaders(application.webhook_headers),
     filters: shownFilters(application.filters),
+    filters_set_at: shownFilterTimes(application.filters),
     client_id: application.id,
   });

@@ -19,7 +19,13 @@ import {
 import { type Endpoint, newEndpoint } from "../../domain/endpoints.ts";
 import { DomainError, type FieldProblem, invalidFields, ownerGone } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
-import { type FilterChanges, filterLimits, filterProblems, shownFilters } from "../../domain/filters.ts";
+import {
+  type FilterChanges,
+  filterLimits,
+  filterProblems,
+  shownFilters,
+  shownFilterTimes,
+} from "../../domain/filters.ts";
 import type { Notice } from "../../domain/notices.ts";
 import { isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, Id, nullable, oneOf } from "../../domain/validation/fields.ts";
@@ -61,6 +67,11 @@ export const FilterCondition = Type.Record(Type.String(), Type.Unknown(), {
 /** Filters as they are shown. */
 export const ShownFilters = Type.Record(Type.String(), FilterCondition, {
   description: "The filters by event type. Events that do not match the one of their type make no delivery.",
+});
+
+/** The times of filters as they are shown. */
+export const ShownFilterTimes = Type.Record(Type.String(), IsoTimestamp, {
+  description: "The times since which the filters are in force, by event type.",
 });
 
 export const receivingFields = {
@@ -196,6 +207,7 @@ export const OwnApplicationSchema = named("OwnApplication", "The application of 
   webhook_url,
   webhook_headers: ShownWebhookHeaders,
   filters: ShownFilters,
+  filters_set_at: ShownFilterTimes,
   delivery,
   redirect_uris,
   locked: Type.Array(oneOf(lockableFields), { description: "Fields that only the platform can change." }),
@@ -244,6 +256,7 @@ export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
   webhook_url: "https://bot.example/webhook",
   webhook_headers: { "X-Api-Key": "••••••••" },
   filters: { "chat.message.sent": { content: { $startsWith: "!" } } },
+  filters_set_at: { "chat.message.sent": "2026-01-14T16:08:06.123Z" },
   delivery: "webhook",
   redirect_uris: [],
   locked: [],
@@ -299,6 +312,7 @@ function shownOwn(
     ...application,
     webhook_headers: maskedWebhookHeaders(application.webhook_headers),
     filters: shownFilters(application.filters),
+    filters_set_at: shownFilterTimes(application.filters),
     client_id: application.id,
     rate_limit: { limit: rateLimit?.limit ?? 0, remaining: rateLimit?.remaining ?? null },
     subscriptions,

@@ -18,41 +18,42 @@ const mostPages = 5;
 
 const Payload = Type.Record(Type.String(), Type.Unknown(), { description: "A payload: `data` of an event." });
 
-const FilterTestBody = Type.Object(
-  {
-    type: Type.String({
-      minLength: 1,
-      maxLength: 120,
+/** The fields of a request to test a filter, for the public and the admin API. */
+export const filterTestFields = {
+  type: Type.String({
+    minLength: 1,
+    maxLength: 120,
+    description:
+      "Event type, as in `filters`: `chat.message.sent`, or `chat.message.sent@1` for one version.",
+  }),
+  filter: Type.Optional(
+    about(FilterCondition, "The condition to test; by default the application's own filter for the type."),
+  ),
+  samples: Type.Optional(
+    Type.Array(Payload, {
+      minItems: 1,
+      maxItems: mostTested,
       description:
-        "Event type, as in `filters`: `chat.message.sent`, or `chat.message.sent@1` for one version.",
+        "Payloads to test it with; by default those of the application's last deliveries of the type.",
     }),
-    filter: Type.Optional(
-      about(FilterCondition, "The condition to test; by default the application's own filter for the type."),
-    ),
-    samples: Type.Optional(
-      Type.Array(Payload, {
-        minItems: 1,
-        maxItems: mostTested,
-        description:
-          "Payloads to test it with; by default those of the application's last deliveries of the type.",
-      }),
-    ),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: mostTested,
-        default: mostTested,
-        description: "Maximum number of deliveries to test it with.",
-      }),
-    ),
-  },
-  {
-    $id: "FilterTestInput",
-    description: "The filter to test, and what to test it with.",
-    ...otherFieldsIgnored,
-    examples: [{ type: "chat.message.sent", filter: { content: { $startsWith: "!" } } }],
-  },
-);
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: mostTested,
+      default: mostTested,
+      description: "Maximum number of deliveries to test it with.",
+    }),
+  ),
+};
+
+export const filterTestInput = {
+  $id: "FilterTestInput",
+  description: "The filter to test, and what to test it with.",
+  examples: [{ type: "chat.message.sent", filter: { content: { $startsWith: "!" } } }],
+};
+
+const FilterTestBody = Type.Object(filterTestFields, { ...filterTestInput, ...otherFieldsIgnored });
 
 const FilterTestResult = named("FilterTestResult", "A payload, and whether the filter lets it through.", {
   passes: Type.Boolean({ description: "Whether the application would get the event." }),
@@ -63,7 +64,7 @@ const FilterTestResult = named("FilterTestResult", "A payload, and whether the f
   data: about(Payload, "The payload."),
 });
 
-const FilterTestSchema = named("FilterTest", "The effect that a filter would have.", {
+export const FilterTestSchema = named("FilterTest", "The effect that a filter would have.", {
   type: Type.String({ description: "The tested event type." }),
   filter: about(FilterCondition, "The tested condition."),
   tested: Type.Integer({ description: "Number of tested payloads." }),
@@ -72,7 +73,7 @@ const FilterTestSchema = named("FilterTest", "The effect that a filter would hav
     description: "The payloads: samples in the given order, deliveries the newest first.",
   }),
 });
-const FilterTest = dataOf(FilterTestSchema, {
+export const filterTestAnswer = {
   description: "What the filter would let through.",
   example: {
     type: "chat.message.sent",
@@ -88,12 +89,19 @@ const FilterTest = dataOf(FilterTestSchema, {
       },
     ],
   },
-});
+};
+const FilterTest = dataOf(FilterTestSchema, filterTestAnswer);
 
 type Tested = Omit<Static<typeof FilterTestResult>, "passes">;
 
-/** Test Filter: what a filter would let through. */
-export function filterRoutes(app: TokenListener, { store, catalogue }: PublicDeps): void {
+/** What a filter is tested with: the request, in either API. */
+type FilterTestRequest = Static<typeof FilterTestBody>;
+
+/**
+ * Makes the function that says what a filter would let through for an application. It throws `invalid_parameter` with
+ * the places of all mistakes.
+ */
+export function filterTester({ store, catalogue }: Pick<PublicDeps, "store" | "catalogue">) {
   /** Returns the payloads of the last deliveries of a type that are still stored, the newest first. */
   const lastDeliveries = async ({ id }: Application, key: string, limit: number): Promise<Tested[]> => {
     const types = typesOfKey(key, catalogue);
@@ -117,32 +125,41 @@ export function filterRoutes(app: TokenListener, { store, catalogue }: PublicDep
     return found;
   };
 
+  return async (
+    application: Application,
+    body: FilterTestRequest,
+  ): Promise<Static<typeof FilterTestSchema>> => {
+    const { type, limit = mostTested, samples } = body;
+    const [newest] = typesOfKey(type, catalogue).reverse();
+    if (!newest) throw invalidFields([{ in: "body", field: "type", message: unknownType }]);
+    const { name, version } = newest;
+    const filter = body.filter ?? filterOf(application.filters, name, version)?.condition;
+    if (filter === undefined) {
+      const message = "is required, because the application has no filter for this type";
+      throw invalidFields([{ in: "body", field: "filter", message }]);
+    }
+    const read = readFilter(type, filter, catalogue, "filter");
+    if ("problems" in read) throw invalidFields(read.problems);
+    const tested: readonly Tested[] =
+      samples?.map((data) => ({ delivery_id: null, created_at: null, data })) ??
+      (await lastDeliveries(application, type, limit));
+    const slice = new TimeSlice();
+    const results: Static<typeof FilterTestResult>[] = [];
+    for (const one of tested) {
+      results.push({ passes: read.condition.matches(one.data), ...one });
+      if (slice.isOver) await slice.next();
+    }
+    const passed = results.filter(({ passes }) => passes).length;
+    return { type, filter, tested: results.length, passed, results };
+  };
+}
+
+/** Test Filter: what a filter would let through. */
+export function filterRoutes(app: TokenListener, deps: PublicDeps): void {
+  const test = filterTester(deps);
   app.post(
     "/public/v1/application/filters/test",
-    async ({ body, caller: { application } }) => {
-      const { type, limit = mostTested, samples } = body;
-      const [newest] = typesOfKey(type, catalogue).reverse();
-      if (!newest) throw invalidFields([{ in: "body", field: "type", message: unknownType }]);
-      const { name, version } = newest;
-      const filter = body.filter ?? filterOf(application.filters, name, version)?.condition;
-      if (filter === undefined) {
-        const message = "is required, because the application has no filter for this type";
-        throw invalidFields([{ in: "body", field: "filter", message }]);
-      }
-      const read = readFilter(type, filter, catalogue, "filter");
-      if ("problems" in read) throw invalidFields(read.problems);
-      const tested: readonly Tested[] =
-        samples?.map((data) => ({ delivery_id: null, created_at: null, data })) ??
-        (await lastDeliveries(application, type, limit));
-      const slice = new TimeSlice();
-      const results: Static<typeof FilterTestResult>[] = [];
-      for (const one of tested) {
-        results.push({ passes: read.condition.matches(one.data), ...one });
-        if (slice.isOver) await slice.next();
-      }
-      const passed = results.filter(({ passes }) => passes).length;
-      return { data: { type, filter, tested: results.length, passed, results }, message: "OK" };
-    },
+    async ({ body, caller: { application } }) => ({ data: await test(application, body), message: "OK" }),
     {
       application: "reads subscriptions",
       body: FilterTestBody,

@@ -63,6 +63,7 @@ export const openRoutes: readonly RouteRow<PublicListener, PublicDeps, OpenAcces
 
 /** The routes with a token: path, who may call each method, and what registers it. */
 export const tokenRoutes: readonly RouteRow<TokenListener, PublicDeps, TokenAccess>[] = [
+  ["/public/v1/users", { GET: "users:read" }, userRoutes],
   ["/public/v1/users/search", { GET: "users:read" }, userRoutes],
   ["/public/v1/users/:username", { GET: "users:read" }, userRoutes],
   [

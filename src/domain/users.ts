@@ -86,6 +86,9 @@ export function userFrom(input: UserInput): NewUser {
   };
 }
 
+/** The most ids of one look-up in the public API. */
+export const maxUserIds = 50;
+
 export const searchLimits = { minQuery: 3, maxQuery: 100, maxResults: 100, defaultResults: 25 } as const;
 
 /** The platform's users, and the search for them. */
@@ -94,6 +97,8 @@ export interface UserStore {
   upsert(users: readonly NewUser[], now: string, mode?: BatchMode): Promise<BatchResult>;
   /** Finds a user by username, ignoring ASCII case. */
   find(username: string): Promise<User | null>;
+  /** The users with these ids, each once, in any order. */
+  byIds(ids: readonly number[]): Promise<User[]>;
   /** The next users by ascending id, starting after `after`. */
   page(after: number, limit: number): Promise<User[]>;
   /**

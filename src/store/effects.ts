@@ -69,6 +69,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
   users: {
     upsert: "writes",
     find: "reads",
+    byIds: "reads",
     page: "reads",
     // Also removes the user's tokens.
     remove: {

@@ -46,8 +46,9 @@ test("a route with a token needs one scope or is of the application; routes with
     "GET /public/v1/public-key/standard-webhooks",
   ]);
   for (const { path, scopes } of behindToken) {
-    const isOfApplication = path.startsWith("/public/v1/application") && !path.endsWith("/subscriptions");
-    const scope = path.includes("/users/") ? "users:read" : "events:subscribe";
+    const isOfApplication =
+      path.startsWith("/public/v1/application") && !/\/(subscriptions|filters\/test)$/.test(path);
+    const scope = /\/users(\/|$)/.test(path) ? "users:read" : "events:subscribe";
     expect([path, scopes]).toEqual([path, isOfApplication ? [] : [scope]]);
   }
 });

@@ -47,7 +47,10 @@ function posted(body: unknown, type = "application/json"): RequestInit {
 function userCalls(token: string): PublicCall[] {
   const get = "GET /public/v1/users/{username}";
   const search = "GET /public/v1/users/search";
+  const list = "GET /public/v1/users";
   return [
+    { operation: list, status: 200, path: "/public/v1/users?id=7&id=8", token },
+    { operation: list, status: 400, path: "/public/v1/users", token },
     { operation: get, status: 200, path: "/public/v1/users/maya", token },
     { operation: get, status: 404, path: "/public/v1/users/nobody", token },
     { operation: get, status: 400, path: "/public/v1/users/no%20body", token },

@@ -111,6 +111,7 @@ describe("every failure has the one shape", () => {
 describe("methods", () => {
   test("405 names the methods that there are", async () => {
     const cases: [string, string][] = [
+      ["/public/v1/users", "GET, HEAD, OPTIONS"],
       ["/public/v1/users/search", "GET, HEAD, OPTIONS"],
       ["/public/v1/users/xqcow", "GET, HEAD, OPTIONS"],
       ["/public/v1/categories/1", "GET, HEAD, OPTIONS"],

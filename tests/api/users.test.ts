@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
 import { json, refusal, testServer, user } from "../support/server.ts";
 
@@ -23,7 +24,7 @@ const invented = [
   user(9, "quote", { display_name: 'say "hi" 100%' }),
 ];
 
-const server = await testServer();
+const server = await testServer({ args: ["--login-url", loginUrl] });
 await server.load("users", [...users, ...invented]);
 const { token } = await server.application();
 
@@ -88,6 +89,80 @@ describe("GET /public/v1/users/{username}", () => {
     const changed = { username: "Changed", display_name: "Changed", followers_count: 12 };
     expect(after.user).toEqual({ ...before.user, ...changed });
     expect((await server.get("/public/v1/users/changing", token)).status).toBe(404);
+  });
+});
+
+describe("GET /public/v1/users", () => {
+  interface UsersBody {
+    data: Record<string, unknown>[];
+    message: string;
+  }
+  const idsOf = async (query: string, by = token) =>
+    (await json<UsersBody>(await server.get(`/public/v1/users${query}`, by))).data?.map(({ id }) => id);
+
+  test("answers with the whole users and a message", async () => {
+    const response = await server.get("/public/v1/users?id=1", token);
+    expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    expect(await json<UsersBody>(response)).toEqual({ data: [ada], message: "OK" });
+    const [gamer = {}] = (await json<UsersBody>(await server.get("/public/v1/users?id=2", token))).data;
+    const { user } = await json<UserBody>(await server.get("/public/v1/users/gamer", token));
+    expect(gamer).toEqual(user);
+  });
+
+  const fifty = Array.from({ length: 50 }, (_, i) => i + 1);
+  test.each<[string, string, number[]]>([
+    ["repeated ids, in the order of the request", "?id=3&id=1&id=2", [3, 1, 2]],
+    ["ids separated by commas", "?id=3,1,2", [3, 1, 2]],
+    ["both forms together", "?id=3,1&id=2&foo=1", [3, 1, 2]],
+    ["no unknown users", "?id=999999&id=2&id=9007199254740991", [2]],
+    ["nobody where no id is known", "?id=999999", []],
+    ["a user once, at the first place", "?id=2&id=3&id=2,3", [2, 3]],
+    ["fifty ids", `?id=${fifty.join()}`, [1, 2, 3, 4, 5, 6, 7, 8, 9]],
+    ["no empty items", "?id=,2,,1,", [2, 1]],
+  ])("finds %s", async (_, query, expected) => {
+    expect(await idsOf(query)).toEqual(expected);
+  });
+
+  const number = "id must be an integer from 1 to 9007199254740991";
+  const count = "id must have 1 to 50 values, repeated or separated by commas";
+  test.each<[string, string]>([
+    ["", "id is required with a token of the application itself"],
+    ["?id=", count],
+    ["?id=,", count],
+    [`?id=${fifty.join()}&id=51`, count],
+    [`?${fifty.map(() => "id=1").join("&")}&id=1`, count],
+    ["?id=%FF", "id is not valid percent-encoding"],
+    ...["0", "-1", "1e2", "0x10", "+5", "%205", "5.0", "05", "gamer", "9007199254740992", "1%00"].map(
+      (id): [string, string] => [`?id=2&id=${id}`, number],
+    ),
+  ])("%s is refused", async (query, message) => {
+    const response = await server.get(`/public/v1/users${query}`, token);
+    expect(response.status).toBe(400);
+    const errors = [{ in: "query", field: "id", message: message.slice(3) }];
+    expect(await json<object>(response)).toMatchObject({ code: "invalid_parameter", message, errors });
+  });
+
+  test("with a user token and without an id is that user; with ids, those", async () => {
+    const application = await server.application({ redirect_uris: [redirectUri] });
+    const signedIn = (await userTokens(server, application, { userId: 5 })).access_token;
+    expect([await idsOf("", signedIn), await idsOf("?id=2", signedIn)]).toEqual([[5], [2]]);
+    expect(await refusal(server.get("/public/v1/users?id=", signedIn))).toEqual([400, "invalid_parameter"]);
+    const fields = { scope: "events:subscribe" };
+    const unread = (await userTokens(server, application, { userId: 5, fields })).access_token;
+    expect(await refusal(server.get("/public/v1/users", unread))).toEqual([403, "insufficient_scope"]);
+  });
+
+  test("shows a change and a removal as soon as they were acknowledged", async () => {
+    await server.admin("PUT", "/admin/v1/users/78", { username: "id_changing" });
+    const name = async () =>
+      (await json<UsersBody>(await server.get("/public/v1/users?id=78", token))).data.map(
+        (one) => one["username"],
+      );
+    expect(await name()).toEqual(["id_changing"]);
+    await server.admin("PUT", "/admin/v1/users/78", { username: "id_changed" });
+    expect(await name()).toEqual(["id_changed"]);
+    await server.admin("DELETE", "/admin/v1/users/78");
+    expect(await name()).toEqual([]);
   });
 });
 

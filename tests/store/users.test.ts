@@ -33,6 +33,19 @@ test("concurrent look-ups each find their user", async () => {
   expect(found.map((user) => user?.username)).toEqual([...names, ...strange.map(() => undefined)]);
 });
 
+test("users are found by their ids, whatever the order and number of these", async () => {
+  const two = [
+    { id: 1, username: "Ada_L", bio: "été", is_verified: true },
+    { id: Number.MAX_SAFE_INTEGER, username: "bob", profile_picture: "https://example.com/bob.png" },
+  ];
+  await store.users.upsert(two.map(userFrom), at);
+  const byIds = async (...ids: number[]) =>
+    (await store.users.byIds(ids)).sort((one, other) => one.id - other.id);
+  expect(await byIds(Number.MAX_SAFE_INTEGER, 7, 1, 1)).toEqual(two.map((one) => stored(one)));
+  expect(await byIds(1)).toEqual([stored({ id: 1, username: "Ada_L", bio: "été", is_verified: true })]);
+  expect([await byIds(), await byIds(2)]).toEqual([[], []]);
+});
+
 test("a renamed user is found by the new name only, a removed one not at all", async () => {
   const named = (username: string) => store.users.upsert([userFrom({ id: 3, username })], at);
   await named("first");

@@ -297,8 +297,8 @@ function readList({ minItems, maxItems, items }: ListOptions, texts: readonly st
   if (texts.length < minItems || texts.length > maxItems) {
     return { message: `must have ${minItems} to ${maxItems} values, repeated or separated by commas` };
   }
-  const wrong = texts.map((text) => readText(items, text)).find(({ message }) => message);
-  return wrong ?? { value: texts };
+  const read = texts.map((text) => readValue(items, [text]));
+  return read.find(({ message }) => message) ?? { value: read.map(({ value }) => value) };
 }
 
 function readText(schema: TextOptions, text: string): Read {

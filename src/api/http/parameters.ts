@@ -74,8 +74,8 @@ interface IntegerOptions extends SchemaOptions {
   readonly maximum: number;
 }
 
-export interface ListOptions extends SchemaOptions {
-  readonly items: TUnsafe<string>;
+export interface ListOptions<Item = string | number> extends SchemaOptions {
+  readonly items: TUnsafe<Item>;
   readonly minItems: number;
   readonly maxItems: number;
 }
@@ -145,9 +145,9 @@ export function IdParameter(of: string, example: number): TUnsafe<number> {
   });
 }
 
-/** A list of strings: the parameter is repeated or has values separated by commas. */
-export function ListParameter(options: ListOptions): TUnsafe<string[]> {
-  return Type.Unsafe<string[]>({ ...options, [Kind]: "ListParameter", type: "array" });
+/** A list of strings or integers: the parameter is repeated or has values separated by commas. */
+export function ListParameter<Item>(options: ListOptions<Item>): TUnsafe<Item[]> {
+  return Type.Unsafe<Item[]>({ ...options, [Kind]: "ListParameter", type: "array" });
 }
 
 // Elysia validates after `input.ts` has checked the form: only the type can be wrong, on a route that is not read by

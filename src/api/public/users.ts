@@ -1,14 +1,16 @@
 import { Type } from "@sinclair/typebox";
-import { DomainError } from "../../domain/errors.ts";
+import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
-import { searchLimits, usernameForm } from "../../domain/users.ts";
+import { maxUserIds, searchLimits, usernameForm } from "../../domain/users.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { answer, linksTo, listOf } from "../http/answers.ts";
 import { exampleUrl, header } from "../http/documentation.ts";
 import {
   comparedPlainly,
+  IdParameter,
   IsoTimestamp,
   LimitParameter,
+  ListParameter,
   Message,
   named,
   TextParameter,
@@ -41,6 +43,19 @@ const UserSchema = named("User", "The public profile of a user.", {
   followers_count: about(Count, "Number of users who follow this user."),
   following_count: about(Count, "Number of users whom this user follows."),
   created_at: about(IsoTimestamp, "Time at which the account was created."),
+});
+
+const UsersQuery = Type.Object({
+  id: Type.Optional(
+    ListParameter({
+      items: IdParameter("user", exampleUser.id),
+      minItems: 1,
+      maxItems: maxUserIds,
+      description:
+        "Ids of users: a repeated parameter, or values separated by commas. Required with a token of the application itself.",
+      examples: [[exampleUser.id]],
+    }),
+  ),
 });
 
 /** The query of a search, in both APIs. */
@@ -90,8 +105,39 @@ const FoundUser = answer(
   { name: "UserAnswer", description: "The user.", example: { user: exampleProfile, message: "OK" } },
 );
 
-/** Get User and Search Users. */
+const UsersById = listOf(UserSchema, {
+  order: "The users, in the order of the ids.",
+  description: "The users that exist; an empty list when there are none.",
+  example: exampleProfile,
+});
+
+/** Get User, Get Users and Search Users. */
 export function userRoutes(app: TokenListener, { store, publicUrl }: PublicDeps): void {
+  app.get(
+    "/public/v1/users",
+    async ({ query: { id }, caller: { grant } }) => {
+      const ids = id ?? (grant.userId === null ? [] : [grant.userId]);
+      if (ids.length === 0)
+        throw invalidFields([
+          { in: "query", field: "id", message: "is required with a token of the application itself" },
+        ]);
+      const users = new Map((await store.users.byIds(ids)).map((user) => [user.id, user]));
+      const found = [...new Set(ids)].flatMap((one) => users.get(one) ?? []);
+      return { data: found.map((user) => withPicture(user, { publicUrl })), message: "OK" };
+    },
+    {
+      scope: "users:read",
+      query: UsersQuery,
+      response: { 200: UsersById },
+      detail: {
+        operationId: "getUsers",
+        tags: ["Users"],
+        description:
+          "Returns the public profiles of users by id, in the order of the ids. Ids that do not exist are left out, and an id that is given twice has one profile. With a user token and without `id`, it returns the user of the token.",
+      },
+    },
+  );
+
   app.get(
     "/public/v1/users/search",
     async ({ query: { query, limit = searchLimits.defaultResults }, set }) => {

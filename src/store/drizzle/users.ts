@@ -37,7 +37,7 @@ const named = ({ id, username }: { readonly id: number; readonly username: strin
 export function userRecords(
   db: Dialect,
   { putting, isNamed, unindex }: OwnStatements,
-): Pick<UserStore, "upsert" | "page" | "remove" | "exists" | "count"> {
+): Pick<UserStore, "upsert" | "byIds" | "page" | "remove" | "exists" | "count"> {
   const { orm, tables, transact, prepared, lock, isOneOf } = db;
   const { applications, channels, subscriptions, tokens, users } = tables;
   // Without the folded names, a column that only PostgreSQL has.
@@ -47,6 +47,13 @@ export function userRecords(
       .select({ id: users.id })
       .from(users)
       .where(eq(users.id, sql.placeholder("id"))),
+  );
+
+  const some = prepared("users_by_id", (orm) =>
+    orm
+      .select(shown)
+      .from(users)
+      .where(isOneOf(users.id, sql.placeholder("ids"))),
   );
 
   /**
@@ -84,6 +91,7 @@ export function userRecords(
         ...(finish && { finish }),
       });
     },
+    byIds: async (ids) => some(orm, { ids }),
     page: async (after, limit) =>
       orm.select(shown).from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit),
     async remove(id, now) {

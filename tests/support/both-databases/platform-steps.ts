@@ -131,6 +131,13 @@ const user: Step = (world) => {
   const name = world.chance(0.9) ? world.pick(names) : world.pick(["a%00", "%C3%A9", "%", "x".repeat(65)]);
   return world.call({ method: "GET", path: `/public/v1/users/${name}`, token: world.token() });
 };
+const usersById: Step = (world) => {
+  const ids = Array.from(
+    { length: world.between(0, 4) },
+    () => `id=${world.chance(0.95) ? world.id() : "x"}`,
+  );
+  return world.call({ method: "GET", path: `/public/v1/users?${ids.join("&")}`, token: world.token() });
+};
 const category: Step = (world) => world.call({ method: "GET", path: `/public/v1/categories/${world.id()}` });
 const categories: Step = (world) =>
   pages(
@@ -157,6 +164,7 @@ export const platformSteps: readonly (readonly [weight: number, step: Step])[] =
   [5, batch],
   [8, search],
   [3, user],
+  [2, usersById],
   [2, category],
   [2, categories],
   [1, ranking],

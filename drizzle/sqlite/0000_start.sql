@@ -1,3 +1,10 @@
+CREATE TABLE `application_requests` (
+	`application_id` text PRIMARY KEY NOT NULL,
+	`hours` text NOT NULL,
+	`refused` text NOT NULL,
+	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
 CREATE TABLE `applications` (
 	`id` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,

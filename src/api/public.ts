@@ -20,7 +20,7 @@ import {
 import { assetRoutes, docsRoutes, welcomeRoutes } from "./public/pages.ts";
 import { ownerLoginRoutes, portalCookie, portalRoutes, portalSessionRoutes } from "./public/portal.ts";
 import { replayRoutes } from "./public/replays.ts";
-import { outcomeRoute, statisticRoutes } from "./public/statistics.ts";
+import { outcomeRoute, requestRoute, statisticRoutes } from "./public/statistics.ts";
 import { streamRoute } from "./public/stream.ts";
 import {
   namedSubscriptionRoutes,
@@ -91,6 +91,7 @@ export const tokenRoutes: readonly RouteRow<TokenListener, PublicDeps, TokenAcce
   ["/public/v1/application/endpoint/enable", { POST: "application changes" }, applicationRoutes],
   ["/public/v1/application/notices", { GET: "application reads" }, noticeRoutes],
   ["/public/v1/application/statistics", { GET: "application reads" }, statisticRoutes],
+  ["/public/v1/application/requests", { GET: "application reads" }, requestRoute],
   ["/public/v1/application/outcomes", { GET: "application reads" }, outcomeRoute],
   // With a portal.
   ["/portal/session", { GET: "application reads", DELETE: "application reads" }, portalSessionRoutes],

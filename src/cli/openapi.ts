@@ -90,6 +90,7 @@ function publicRoutes(url: string) {
       "catalogue",
       "streams",
       "outcomes",
+      "requests",
       "publicKey",
       "now",
     ),

@@ -1,6 +1,7 @@
 import type { Retention } from "../domain/deliveries.ts";
 import { noticeLimits, type ServerNoticeData } from "../domain/notices.ts";
 import type { Ownership } from "../domain/replicas.ts";
+import type { RequestCounter } from "../domain/requests.ts";
 import type { StatisticCounter, StatisticRow } from "../domain/statistics.ts";
 import type { Store } from "../domain/store.ts";
 import { hour, minute, second } from "../domain/time.ts";
@@ -73,6 +74,8 @@ export function maintenance(
 
 /** The interval at which counts are stored. A crash loses the counts since the last time. */
 const storeEveryMs = 10 * second;
+/** A row of requests has a whole day, so it is written less often. */
+const storeRequestsEveryMs = minute;
 /** The most rows of one commit. */
 const rowsAtOnce = 200;
 
@@ -108,6 +111,36 @@ export function storingStatistics(
         await flush();
       }
       // Counts that were made while the last ones were being stored.
+      await flush();
+    },
+  };
+}
+
+/** Returns the service that stores the requests of applications at intervals and when it is stopped. */
+export function storingRequests(
+  counter: RequestCounter,
+  store: Pick<Store, "requests">,
+  log: Log,
+  { pause }: Timers = systemTimers,
+): Service {
+  const flush = async (): Promise<void> => {
+    const taken = counter.take();
+    for (let at = 0; at < taken.length; at += rowsAtOnce) {
+      try {
+        await store.requests.add(taken.slice(at, at + rowsAtOnce), counter.now());
+      } catch (error) {
+        // The remaining ones are lost: they are not worth retries.
+        return log.failure("statistics_failed", error, { rows: taken.length - at });
+      }
+    }
+  };
+  return {
+    name: "requests",
+    async run(signal) {
+      while (!signal.aborted) {
+        await pause(storeRequestsEveryMs, signal);
+        await flush();
+      }
       await flush();
     },
   };

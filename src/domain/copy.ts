@@ -26,6 +26,7 @@ export const copiedNouns = [
   "notices",
   "audit",
   "statistics",
+  "application_requests",
 ] as const;
 
 export type CopiedNoun = (typeof copiedNouns)[number];

@@ -11,6 +11,7 @@ import type { NoticeStore } from "./notices.ts";
 import type { OperatorKeyStore } from "./operator-keys.ts";
 import type { ReplayStore } from "./replays.ts";
 import type { OrderStore } from "./replicas.ts";
+import type { RequestStore } from "./requests.ts";
 import type { StatisticStore } from "./statistics.ts";
 import type { SubscriptionStore } from "./subscriptions.ts";
 import { second } from "./time.ts";
@@ -40,6 +41,7 @@ export interface Store {
   readonly notices: NoticeStore;
   readonly audit: AuditStore;
   readonly statistics: StatisticStore;
+  readonly requests: RequestStore;
   readonly retention: RetentionStore;
   readonly idempotency: IdempotencyStore;
   readonly operatorKeys: OperatorKeyStore;

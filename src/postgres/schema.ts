@@ -16,6 +16,7 @@ import {
 import type { Attempt, DeliveryStatus } from "../domain/deliveries.ts";
 import {
   applicationColumns,
+  applicationRequestColumns,
   auditColumns,
   authorizationCodeColumns,
   categoryColumns,
@@ -340,6 +341,11 @@ export const notices = pgTable(
     index("notices_created").on(table.created_at),
     index("notices_due").on(table.next_attempt_at).where(sql`${table.status} = 'pending'`),
   ],
+);
+
+export const applicationRequests = pgTable(
+  "application_requests",
+  applicationRequestColumns(kinds, application),
 );
 
 export const statistics = pgTable("statistics", statisticColumns(kinds), (table) => [

@@ -9,9 +9,10 @@ import { type Listening, listen, type ServedApp, startRedirect } from "../api/ht
 import { publicApp } from "../api/public.ts";
 import { EventStreams, StreamSlots } from "../api/stream/streams.ts";
 import type { Engine } from "../delivery/engine.ts";
-import { storingStatistics } from "../delivery/maintenance.ts";
+import { storingRequests, storingStatistics } from "../delivery/maintenance.ts";
 import { publicKeyForms, readSigningKey } from "../delivery/signature.ts";
 import { startEngineThread } from "../delivery/thread/link.ts";
+import { RequestCounter } from "../domain/requests.ts";
 import { StatisticCounter } from "../domain/statistics.ts";
 import {
   type CheckStorage,
@@ -221,6 +222,7 @@ async function openCore(options: AppOptions, stops: Stops) {
     callers,
     eventLoop,
     counter: new StatisticCounter(now),
+    requests: new RequestCounter(now),
     tracing,
     life,
     /** The listeners, and what else stops together with them. */
@@ -337,7 +339,7 @@ type RunningPublic = Awaited<ReturnType<typeof startPublicListener>>;
 
 /** Starts the public listener. Throws if the port is taken. */
 async function startPublicListener(core: Core, memory: Memory) {
-  const { config, engine, log, now, counter, tracing } = core;
+  const { config, engine, log, now, counter, requests, tracing } = core;
   const { store, callers, limiter, ranking, catalogue, cursors, challenges, outcomes } = memory;
   const access = {
     authenticator: authenticator(store, now, await jwtReader(config, store, now), callers),
@@ -364,7 +366,7 @@ async function startPublicListener(core: Core, memory: Memory) {
     isTrimmed: config.maxDataSize !== null,
   });
   announceRanking(ranking, () => outcomes.changedHere("ranking"));
-  const traffic = new Traffic("public", counter, tracing?.requestsOf(false));
+  const traffic = new Traffic("public", { counter, requests, traces: tracing?.requestsOf(false) ?? null });
   let url = config.publicUrl ?? "";
   const app = publicApp({
     store,
@@ -375,6 +377,7 @@ async function startPublicListener(core: Core, memory: Memory) {
     ranking,
     trustedProxies: trustedProxies(config.trustedProxies),
     traffic,
+    requests,
     cursors,
     challenges,
     access,
@@ -494,7 +497,7 @@ async function startAdminListener(
     },
     traffic: {
       public: publicListener.traffic,
-      admin: new Traffic("admin", counter, tracing?.requestsOf(true)),
+      admin: new Traffic("admin", { counter, traces: tracing?.requestsOf(true) ?? null }),
     },
     publicUrl: publicListener.publicUrl,
     adminUrl: () => adminUrl,
@@ -564,7 +567,7 @@ const findEveryMs = 15 * second;
 
 /** Starts the services of the main thread. @param lookForFindings called at intervals */
 function startServices(
-  { engine, log, now, location, counter }: Core,
+  { engine, log, now, location, counter, requests }: Core,
   { outcomes }: Memory,
   backups: BackupKeeper,
   lookForFindings: () => Promise<void>,
@@ -578,7 +581,8 @@ function startServices(
     minuteNow = Math.floor(now() / minute);
     if (minuteNow !== before) outcomes.changedHere("minute");
   });
-  return supervise([storing, ...sizes, backing, finding], log);
+  const asked = storingRequests(requests, engine.store, log);
+  return supervise([storing, asked, ...sizes, backing, finding], log);
 }
 
 /** Watches whether the data can be read and written, from now on. */

@@ -205,6 +205,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     connectionUse: "reads",
     prune: "writes",
   },
+  requests: { add: "writes", of: "reads" },
   retention: { prune: "writes", trim: "writes", shrink: "writes" },
   idempotency: { begin: "writes", finish: "writes", release: "writes", removeExpired: "writes" },
   operatorKeys: {

@@ -1,4 +1,4 @@
-import { Gauge, Inbox, Rss, Send, Shapes, Webhook as WebhookIcon } from "lucide";
+import { Activity, Gauge, Inbox, Rss, Send, Shapes, Webhook as WebhookIcon } from "lucide";
 import { render } from "preact";
 import { Route, Router } from "preact-iso";
 import { api, base, done } from "./client.ts";
@@ -9,6 +9,7 @@ import { PortalApplication } from "./pages/portal/application.tsx";
 import { EventTypes } from "./pages/portal/event-types.tsx";
 import { Overview } from "./pages/portal/overview.tsx";
 import { BackFromLogin, isBackFromLogin, OwnerLoginButton } from "./pages/portal/owner-login.tsx";
+import { Requests } from "./pages/portal/requests.tsx";
 import { Subscriptions } from "./pages/portal/subscriptions.tsx";
 import { Test } from "./pages/portal/test.tsx";
 import { Webhook } from "./pages/portal/webhook.tsx";
@@ -27,6 +28,7 @@ const groups: readonly NavGroup[] = [
       { path: "/subscriptions", text: "Subscriptions", icon: Rss },
       { path: "/test", text: "Test", icon: Send },
       { path: "/webhook", text: "Webhook", icon: WebhookIcon },
+      { path: "/requests", text: "Requests", icon: Activity },
       { path: "/event-types", text: "Event types", icon: Shapes },
     ],
   },
@@ -90,6 +92,7 @@ function Portal() {
                 <Route path={`${base}/subscriptions`} component={Subscriptions} />
                 <Route path={`${base}/test`} component={Test} />
                 <Route path={`${base}/webhook`} component={Webhook} />
+                <Route path={`${base}/requests`} component={Requests} />
                 <Route path={`${base}/event-types`} component={EventTypes} />
                 <Route default component={Nothing} />
               </Router>

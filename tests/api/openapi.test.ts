@@ -7,6 +7,7 @@ import { publicApp } from "../../src/api/public.ts";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { Catalogue } from "../../src/domain/events/catalogue.ts";
 import { endpointNotices } from "../../src/domain/notices.ts";
+import { RequestCounter } from "../../src/domain/requests.ts";
 import { Ranking } from "../../src/platform/ranking.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { find, lint, type OpenApiDocument, operations, response } from "../support/openapi.ts";
@@ -107,6 +108,7 @@ describe("the operations", () => {
   test("are the routes of the listener, all of them and no other", async () => {
     const routes = publicApp({
       store: server.app.store,
+      requests: new RequestCounter(Date.now),
       access: {
         authenticator: authenticator(server.app.store, Date.now),
         limiter: rateLimiter(Date.now),

@@ -26,6 +26,7 @@ const publicDeps: PublicDeps = {
   challenges: absent,
   streams: absent,
   outcomes: absent,
+  requests: absent,
   log,
   now: absent,
   publicUrl: absent,

@@ -12,6 +12,7 @@ export const consolePages = {
     "/subscriptions",
     "/test",
     "/webhook",
+    "/requests",
     "/event-types",
     "/nowhere",
   ],

@@ -1,6 +1,7 @@
 import type { Application } from "../../domain/applications.ts";
 import { newId } from "../../domain/ids.ts";
 import type { OperatorKey } from "../../domain/operator-keys.ts";
+import type { RequestCounter } from "../../domain/requests.ts";
 import { type Histogram, newHistogram, observe, type StatisticCounter } from "../../domain/statistics.ts";
 import { minute } from "../../domain/time.ts";
 import type { Grant } from "../../domain/tokens.ts";
@@ -148,12 +149,13 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
 /** Headers of one response; they override those of every response. */
 export type ExtraHeaders = Readonly<Record<string, string>>;
 
-/** Makes a response, counts it and logs it. All responses are made here. */
+/** Makes a response, counts it and logs it. All responses are made here. @param code that of an error */
 export function reply(
   requestContext: RequestContext,
   status: number,
   body: ReplyBody,
   extra?: ExtraHeaders,
+  code = "",
 ): Response {
   const { listener, rateLimit } = requestContext;
   const headers = rateLimit ? listener.limitedHeaders : listener.headers;
@@ -170,7 +172,7 @@ export function reply(
     response.headers.set("connection", "close");
   // Bun adds the header to all other responses.
   if (requestContext.method === "HEAD") response.headers.set("date", new Date().toUTCString());
-  recordAnswer(requestContext, status);
+  recordAnswer(requestContext, status, code);
   return response;
 }
 
@@ -191,14 +193,24 @@ function isRefusedAddress({ listener, request, caller, clientAddress }: RequestC
 }
 
 /** Counts a response and logs it. */
-function recordAnswer(requestContext: RequestContext, status: number): void {
-  const { listener, request, requestId, method, startedAt, span, caller, operation } = requestContext;
+function recordAnswer(requestContext: RequestContext, status: number, code: string): void {
+  const { listener, request, requestId, method, startedAt, span, caller, operation, isFromPortal } =
+    requestContext;
   const path = shownPath(requestContext.path);
   const durationMs = performance.now() - startedAt;
   const application = caller?.application ?? null;
   const applicationId = application?.id ?? null;
   const traceId = span?.sampledTraceId ?? null;
-  listener.traffic.count({ status, durationMs, operation, application, requestId, traceId });
+  listener.traffic.count({
+    status,
+    durationMs,
+    operation,
+    application,
+    isFromPortal,
+    code,
+    requestId,
+    traceId,
+  });
   if (span) {
     const answered = { method, url: request.url, path, status, operation, requestId, applicationId };
     listener.traffic.traces?.end(span, answered);
@@ -213,8 +225,9 @@ export function replyJson(
   status: number,
   value: unknown,
   extra?: ExtraHeaders,
+  code?: string,
 ): Response {
-  return reply(requestContext, status, JSON.stringify(value), extra);
+  return reply(requestContext, status, JSON.stringify(value), extra, code);
 }
 
 /** Upper bounds of the histogram's buckets, in seconds. */
@@ -233,6 +246,9 @@ interface Answered {
   readonly operation: string | null;
   /** The application of the request's token; null without one. */
   readonly application: { readonly id: string; readonly name: string } | null;
+  readonly isFromPortal: boolean;
+  /** The code of an error; "" without one. */
+  readonly code: string;
   readonly requestId: string;
   /** null if the request is not traced. */
   readonly traceId: string | null;
@@ -247,19 +263,33 @@ export class Traffic {
   /** Requests by application. */
   readonly applications = new ApplicationTraffic();
   readonly #counter: StatisticCounter | null;
+  readonly #requests: RequestCounter | null;
   readonly #listener: string;
 
   /** The spans of requests; null if tracing is off. */
   readonly traces: RequestTraces | null;
 
-  /** @param counter counts requests by the names of listener and operation */
-  constructor(listener = "", counter: StatisticCounter | null = null, traces: RequestTraces | null = null) {
+  /** `counter` counts requests by the names of listener and operation, `requests` those of each application. */
+  constructor(
+    listener = "",
+    {
+      counter = null,
+      requests = null,
+      traces = null,
+    }: {
+      readonly counter?: StatisticCounter | null;
+      readonly requests?: RequestCounter | null;
+      readonly traces?: RequestTraces | null;
+    } = {},
+  ) {
     this.#listener = listener;
     this.#counter = counter;
+    this.#requests = requests;
     this.traces = traces;
   }
 
-  count({ status, durationMs, operation, application, requestId, traceId }: Answered): void {
+  count(answered: Answered): void {
+    const { status, durationMs, operation, application, isFromPortal, code, requestId, traceId } = answered;
     const subject = `${this.#listener} ${operation ?? "other"}`;
     this.#counter?.count("requests", subject, "requests", durationMs, errorOf(status));
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
@@ -267,6 +297,8 @@ export class Traffic {
       this.applications.count(application, status);
       const limited = status === 429 ? "rate_limited" : undefined;
       this.#counter?.count("applications", application.id, "requests", null, limited);
+      if (!isFromPortal)
+        this.#requests?.count({ applicationId: application.id, operation, status, code, requestId });
     }
     const labels =
       traceId === null ? { request_id: requestId } : { request_id: requestId, trace_id: traceId };

@@ -137,7 +137,7 @@ export function replyProblem(requestContext: RequestContext, problem: Problem): 
     errors: details?.errors ?? [],
     request_id: requestContext.requestId,
   };
-  return replyJson(requestContext, status, body, headers);
+  return replyJson(requestContext, status, body, headers, code);
 }
 
 /**

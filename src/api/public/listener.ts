@@ -2,6 +2,7 @@ import type { Engine } from "../../delivery/engine.ts";
 import type { PublicKeyForms } from "../../delivery/signature.ts";
 import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
+import type { RequestCounter } from "../../domain/requests.ts";
 import type { Store } from "../../domain/store.ts";
 import type { Scope } from "../../domain/tokens.ts";
 import type { Ranking } from "../../platform/ranking.ts";
@@ -54,6 +55,8 @@ export interface PublicDeps {
   /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: TrustedProxies | null;
   readonly traffic?: Traffic;
+  /** The requests of applications that are not stored yet. */
+  readonly requests: Pick<RequestCounter, "of">;
   readonly now: () => number;
   /** The external URL of the listener, without a trailing slash. */
   readonly publicUrl: () => string;

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { type ApplicationRequests, addedRequests, requestLimits } from "../../domain/requests.ts";
 import {
   allSubjects,
   deliveryOutcomes,
@@ -174,6 +175,99 @@ export function statisticRoutes(app: TokenListener, { store, now }: PublicDeps):
         summary: "Get Statistics",
         description:
           "Returns the number of the calling application's deliveries by result, for each minute or hour. The counts are about ten seconds behind, and a crash of the server may lose those of its last seconds. Get Deliveries is exact.",
+      },
+    },
+  );
+}
+
+const RefusedSchema = named("RefusedRequest", "A request that was refused.", {
+  at: about(IsoTimestamp, "Time of the response."),
+  operation: nullable(Type.String(), {
+    description: "Its `operationId` in this document; null if there is none.",
+  }),
+  status: Type.Integer({ description: "HTTP status of the response, from 400 to 499." }),
+  code: Type.String({
+    description: 'Error code of the response, such as `rate_limited`; "" if it had none.',
+  }),
+  request_id: Type.String({ description: "Id of the request: its `X-Request-Id`." }),
+});
+
+const RequestsSchema = named("ApplicationRequests", "What an application asked in the last 24 hours.", {
+  total: count("Requests."),
+  refused_total: count("Requests that were refused (4xx)."),
+  rate_limited: count("Requests beyond the rate limit (429)."),
+  operations: Type.Array(
+    named("OperationRequests", "Requests by operation and status.", {
+      operation: Type.String({ description: "The `operationId` in this document, or `other`." }),
+      status: Type.Integer({ description: "HTTP status of the responses." }),
+      count: count("Requests."),
+    }),
+    { description: "The most frequent first." },
+  ),
+  refused: Type.Array(RefusedSchema, {
+    description: `The last ${requestLimits.refused} that were refused, the newest first.`,
+  }),
+});
+const exampleRequests: Static<typeof RequestsSchema> = {
+  total: 5_214,
+  refused_total: 3,
+  rate_limited: 2,
+  operations: [
+    { operation: "getUser", status: 200, count: 5_211 },
+    { operation: "getUser", status: 429, count: 2 },
+    { operation: "subscribe", status: 400, count: 1 },
+  ],
+  refused: [
+    {
+      at: "2026-01-14T16:08:06.123Z",
+      operation: "getUser",
+      status: 429,
+      code: "rate_limited",
+      request_id: "01KEYN2Q9HAVJ4W6C0B9RZ5T1M",
+    },
+  ],
+};
+const Requests = dataOf(RequestsSchema, {
+  name: "RequestsAnswer",
+  description: "The requests.",
+  example: exampleRequests,
+});
+
+function shownRequests({ hours, refused }: ApplicationRequests): Static<typeof RequestsSchema> {
+  const counts = sumOfAll(hours.map(({ counts }) => ({ counts, durations: [] }))).counts;
+  const operations = Object.entries(counts).map(([name, count]) => {
+    const [operation = "", status] = name.split(" ");
+    return { operation, status: Number(status), count };
+  });
+  const sum = (isIt: (status: number) => boolean) =>
+    operations.filter(({ status }) => isIt(status)).reduce((sum, { count }) => sum + count, 0);
+  return {
+    total: sum(() => true),
+    refused_total: sum((status) => status >= 400 && status < 500),
+    rate_limited: sum((status) => status === 429),
+    operations: operations.sort((a, b) => b.count - a.count),
+    refused: refused.map((one) => ({ ...one, at: isoTime(one.at) })).reverse(),
+  };
+}
+
+/** Get Requests: what the application asked in the last day. */
+export function requestRoute(app: TokenListener, { store, requests, now }: PublicDeps): void {
+  app.get(
+    "/public/v1/application/requests",
+    async ({ caller: { application }, requestContext }) => {
+      const stored = await store.requests.of(application.id);
+      const data = shownRequests(addedRequests(stored, requests.of(application.id), now()));
+      return replyLargeJson(requestContext, { data, message: "OK" });
+    },
+    {
+      application: "reads",
+      response: { 200: Requests },
+      detail: {
+        operationId: "getOwnRequests",
+        tags: ["Application"],
+        summary: "Get Requests",
+        description:
+          "Returns the calling application's requests of the last 24 hours, by operation and status, and the last that were refused. Requests of its users are included, those of the portal are not. With several servers, those of the others are up to a minute behind. A crash may lose those of the last minute.",
       },
     },
   );

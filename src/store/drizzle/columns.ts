@@ -19,6 +19,7 @@ import type { Filters } from "../../domain/filters.ts";
 import type { NoticeSending, NoticeType } from "../../domain/notices.ts";
 import type { KeySource, Role } from "../../domain/operator-keys.ts";
 import type { ReplayState } from "../../domain/replays.ts";
+import type { RefusedRequest, RequestHour } from "../../domain/requests.ts";
 import type { StatisticKind, StatisticPeriod } from "../../domain/statistics.ts";
 import type { LoginAnswer, Scope, ScopeName } from "../../domain/tokens.ts";
 import type { WebhookHeader } from "../../domain/webhook-headers.ts";
@@ -417,6 +418,13 @@ export const noticeColumns = ({ counter, text, integer }: Kinds, application: Re
   attempts: integer().notNull(),
   next_attempt_at: integer(),
   error: text(),
+});
+
+/** What each application asked of late; see `domain/requests.ts`. */
+export const applicationRequestColumns = ({ text, json }: Kinds, application: ReferredColumn) => ({
+  application_id: text().primaryKey().references(application, { onDelete: "cascade" }),
+  hours: json<readonly RequestHour[]>().notNull(),
+  refused: json<readonly RefusedRequest[]>().notNull(),
 });
 
 /** Counts of deliveries and requests; see `domain/statistics.ts`. */

@@ -27,6 +27,7 @@ export interface Tables {
   readonly subscriptions: TableOf<typeof columns.subscriptionColumns>;
   readonly eventTypes: TableOf<typeof columns.eventTypeColumns>;
   readonly removedDeliveries: TableOf<typeof columns.removedDeliveryColumns>;
+  readonly applicationRequests: TableOf<typeof columns.applicationRequestColumns>;
   readonly endpoints: TableOf<typeof columns.endpointColumns>;
   readonly replays: TableOf<typeof columns.replayColumns>;
   readonly settings: TableOf<typeof columns.settingColumns>;

@@ -10,6 +10,7 @@ import { idempotencyStore } from "./idempotency.ts";
 import { channelStore } from "./livestreams.ts";
 import { noticeStore } from "./notices.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
+import { requestStore } from "./requests.ts";
 import { settingStore } from "./settings.ts";
 import { tokenStore } from "./tokens.ts";
 
@@ -27,6 +28,7 @@ export function commonNouns(db: Dialect) {
     loginRequests: () => loginRequestStore(db),
     notices: () => noticeStore(db),
     operatorKeys: () => operatorKeyStore(db),
+    requests: () => requestStore(db),
     settings: () => settingStore(db),
     tokens: () => tokenStore(db),
   } satisfies Partial<Makers>;

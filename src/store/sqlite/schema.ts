@@ -21,6 +21,7 @@ import {
 import type { DeliveryStatus } from "../../domain/deliveries.ts";
 import {
   applicationColumns,
+  applicationRequestColumns,
   auditColumns,
   authorizationCodeColumns,
   categoryColumns,
@@ -380,6 +381,11 @@ export const notices = sqliteTable(
     index("notices_created").on(table.created_at),
     index("notices_due").on(table.next_attempt_at).where(sql`${table.status} = 'pending'`),
   ],
+);
+
+export const applicationRequests = sqliteTable(
+  "application_requests",
+  common(applicationRequestColumns, application),
 );
 
 export const statistics = sqliteTable("statistics", common(statisticColumns), (table) => [

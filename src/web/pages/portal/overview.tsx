@@ -13,6 +13,7 @@ import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
 import { OutcomeCard, type Range } from "../../statistics.tsx";
 import { type OwnApplication, useApplication } from "./application.tsx";
+import { AtTheLimit } from "./requests.tsx";
 
 async function ownNotices(limit: number, signal: AbortSignal) {
   const data = await dataOf(
@@ -31,6 +32,7 @@ export function Overview() {
     <>
       <Head title={application.name} actions={<LinkButton href={to("/test")}>Send test event</LinkButton>} />
       <OwnEndpoint />
+      <AtTheLimit isLinked />
       {application.endpoint.status === "enabled" && <Missed />}
       <div class="columns">
         <div class="stack wide">
@@ -170,11 +172,11 @@ function Budget({ application: { rate_limit, subscriptions } }: { application: O
         </div>
         <div class="stack tight">
           <div class="row between">
-            <span>Requests per minute</span>
+            <a href={to("/requests")}>Requests per minute</a>
             <span class="muted">{limit === 0 ? "no limit" : `${number(used)} of ${number(limit)}`}</span>
           </div>
           {limit > 0 && <Bar part={used / limit} label="Requests used" />}
-          <small class="muted">Requests of this page count, too.</small>
+          <small class="muted">Requests of these pages are not counted.</small>
         </div>
       </div>
     </Card>

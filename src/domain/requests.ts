@@ -58,7 +58,7 @@ export function addedRequests(
 }
 
 /** A completed request of an application. */
-export interface CountedRequest {
+interface CountedRequest {
   readonly applicationId: string;
   readonly operation: string | null;
   readonly status: number;

@@ -41,8 +41,8 @@ function delivery(seq: number): StreamedDelivery {
   return { seq, id: `d${seq}`, subscription_id: "s", sequence: seq, attempts: 0, published_at: seq, event };
 }
 
-/** A log of deliveries without an end, as many in one read as `perRead` says. */
-function endlessLog(perRead: number) {
+/** A log of deliveries without an end, as many in one read as `perRead` says. Unless they are shown, a read has none. */
+function endlessLog(perRead: number, isShown: boolean) {
   const log = { last: 0, reads: 0 };
   const deliveries = {
     last: async () => log.last,
@@ -53,7 +53,7 @@ function endlessLog(perRead: number) {
       log.reads++;
       const upTo = Math.min(after + perRead, log.last);
       const found = Array.from({ length: upTo - after }, (_, i) => delivery(after + 1 + i));
-      return { deliveries: found, lost: 0, upTo, isAll: upTo === log.last };
+      return { deliveries: isShown ? found : [], lost: 0, upTo, isAll: upTo === log.last };
     },
   };
   const notices = { lastBefore: async () => 0, following: async () => [] };
@@ -63,8 +63,11 @@ function endlessLog(perRead: number) {
 let streams: EventStreams;
 afterEach(() => streams.close());
 
-function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: number } = {}) {
-  const { log, store } = endlessLog(perRead);
+function start(
+  perRead: number,
+  { isShown = true, ...options }: { heartbeatMs?: number; stalledMs?: number; isShown?: boolean } = {},
+) {
+  const { log, store } = endlessLog(perRead, isShown);
   streams = new EventStreams({
     store,
     authenticator: { authenticate: async () => ({ grant, application, tokenHash: null }), changeCount: 0 },
@@ -146,6 +149,22 @@ test("a slow reader does not hold up another one", async () => {
   for (let ids = 0; ids < 1_000; ) ids += text((await fast.read()).value).match(/^id: /gm)?.length ?? 0;
   await slow.cancel();
   expect(streams.count).toBe(1);
+});
+
+test("other work runs between the reads of a long log of which a stream has nothing", async () => {
+  const { log, open, publish } = start(1, { isShown: false });
+  const reader = (await open()).getReader();
+  await reader.read();
+  let turns = 0;
+  const turn = () => {
+    turns++;
+    if (log.reads < 1_000) setImmediate(turn);
+  };
+  setImmediate(turn);
+  void reader.read().catch(() => {});
+  publish(1_000);
+  await until(() => log.reads >= 1_000);
+  expect(turns).toBeGreaterThan(500);
 });
 
 test("silence is broken by comments, and no frame is without data", async () => {

@@ -266,6 +266,14 @@ describe("the log of deliveries", () => {
     expect(await read(large, last)).toEqual([]);
   });
 
+  test("one read of a stream looks at a bounded part of the log, also for a shard that has nothing of it", async () => {
+    const shard = { number: 64, count: 64 };
+    const scope = { applicationId: large, userId: null, shard };
+    const { deliveries, upTo, isAll } = await store.deliveries.streamed(scope, 0);
+    expect([deliveries, isAll]).toEqual([[], false]);
+    expect(upTo).toBeLessThan(log.at(-1)?.seq ?? 0);
+  });
+
   test("the number of the last delivery before a time", async () => {
     for (const time of [start, start + 1, middle, middle + 1, start + total * second]) {
       const before = log.filter(({ published_at }) => published_at < time);

@@ -1,3 +1,4 @@
+import { endOfTick } from "../../runtime/event-loop.ts";
 import { type RequestContext, reply } from "../http/context.ts";
 
 const headers = {
@@ -154,6 +155,8 @@ export class EventStream<Position> {
       this.#position = part.position;
       if (!part.isAll) this.#isBehind = true;
       if (part.bytes) return part.bytes;
+      // Of a long log, a stream may have nothing. Other requests run between its reads.
+      if (!part.isAll) await endOfTick();
     }
     return null;
   }

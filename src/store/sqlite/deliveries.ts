@@ -288,7 +288,7 @@ export async function backlogOfAll(snapshot: Database): Promise<Backlog> {
   return { pending: count, oldest_pending_at: first?.at ?? null };
 }
 
-/** The most regions of the log that one call reads. */
+/** The most regions of the log that one read of a stream looks at. It stops behind `maxRows` rows. */
 const mostRegions = 256;
 
 interface LookedRow extends StreamedRow {
@@ -342,11 +342,13 @@ export function deliveryStream(
       const found: StreamedDelivery[] = [];
       let bytes = 0;
       let lost = 0;
+      let looked = 0;
       const first = regionOf(after + 1);
       const lastRegion = Math.min(regionOf(end), first + mostRegions - 1);
       for (let region = first; region <= lastRegion; region++) {
         for (const row of inRegion.iterate(region, applicationId, after, userId, count, number - 1)) {
-          if (found.length >= mostStreamed.deliveries || bytes >= mostStreamed.bytes) {
+          const isFull = found.length >= mostStreamed.deliveries || bytes >= mostStreamed.bytes;
+          if (isFull || looked++ === maxRows) {
             return { deliveries: found, lost, upTo: row.seq - 1, isAll: false };
           }
           if (row.isShown === 0) continue;

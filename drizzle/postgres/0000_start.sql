@@ -162,6 +162,10 @@ CREATE TABLE "endpoints" (
 CREATE TABLE "event_ids" (
 	"id" text COLLATE "C" PRIMARY KEY NOT NULL,
 	"seq" bigint NOT NULL,
+	"name" text NOT NULL,
+	"version" bigint NOT NULL,
+	"broadcaster_user_id" bigint NOT NULL,
+	"published_at" bigint NOT NULL,
 	"fingerprint" "bytea" NOT NULL,
 	"deliveries" bigint NOT NULL
 );

@@ -264,6 +264,15 @@ export interface EventStore {
   publish(event: NewEvent, reserveSlot: ReserveSlot): Promise<StoredEvent>;
   /** Stores all of these events, or rejects with `BatchRefused` and stores none. */
   publishAll(events: readonly NewEvent[], reserveSlot: ReserveSlot): Promise<StoredEvents>;
+  /** An event by its id; null when it is unknown, or older than `idempotencyMs` and no longer stored. */
+  find(id: string): Promise<FoundEvent | null>;
+}
+
+/** What is known of an event without its deliveries. */
+export interface FoundEvent
+  extends Pick<NewEvent, "id" | "name" | "version" | "broadcaster_user_id" | "published_at"> {
+  /** Its place in the numbers of deliveries: its own deliveries have this number or higher ones. */
+  readonly first_delivery: number;
 }
 
 /** The maximum number of shards of a stream. */

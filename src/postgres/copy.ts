@@ -70,20 +70,18 @@ WITH sent AS (
   FROM deliveries GROUP BY event_seq
 ),
 numbered AS (
-  SELECT coalesce(s.event_seq, i.seq) AS event_seq, coalesce(i.id, s.id) AS id, s.name, s.version, s.published_at,
-    s.broadcaster_user_id, i.fingerprint, coalesce(s.first, i.seq) AS first_delivery,
+  SELECT coalesce(s.event_seq, i.seq) AS event_seq, coalesce(i.id, s.id) AS id, coalesce(i.name, s.name) AS name,
+    coalesce(i.version, s.version) AS version, coalesce(i.published_at, s.published_at) AS published_at,
+    coalesce(i.broadcaster_user_id, s.broadcaster_user_id) AS broadcaster_user_id, i.fingerprint, coalesce(s.first, i.seq) AS first_delivery,
     coalesce(s.last - s.first + 1, 0) AS deliveries,
     row_number() OVER (ORDER BY coalesce(s.last, i.seq - 1), coalesce(s.event_seq, i.seq)) AS seq
   FROM sent s FULL JOIN event_ids i ON i.seq = s.event_seq
 )`;
 
-/** Events with the columns of SQLite. For an event without deliveries, only the id and fingerprint are known. */
+/** Events with the columns of SQLite. */
 const events = `${numbered}
-SELECT n.seq, n.id, coalesce(n.name, '') AS name, coalesce(n.version, 1) AS version,
-  coalesce(n.broadcaster_user_id, 0) AS broadcaster_user_id, e.body, coalesce(n.fingerprint, '') AS fingerprint,
-  n.first_delivery, n.deliveries,
-  coalesce(n.published_at, (SELECT t.at FROM delivery_times t WHERE t.seq <= n.first_delivery ORDER BY t.at DESC LIMIT 1), 0)
-    AS published_at
+SELECT n.seq, n.id, n.name, n.version, n.broadcaster_user_id, e.body, coalesce(n.fingerprint, '') AS fingerprint,
+  n.first_delivery, n.deliveries, n.published_at
 FROM numbered n LEFT JOIN events e ON e.seq = n.event_seq ORDER BY n.seq`;
 
 const deliveries = `${numbered}

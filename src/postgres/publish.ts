@@ -2,6 +2,7 @@ import type { DeliveryMode } from "../domain/applications.ts";
 import type {
   DueDelivery,
   EventStore,
+  FoundEvent,
   NewEvent,
   PublishedEvent,
   ReserveSlot,
@@ -80,9 +81,9 @@ unwanted AS MATERIALIZED (
     AND r.version = g.version
 ),
 fresh AS (
-  INSERT INTO event_ids (id, seq, fingerprint, deliveries)
-  SELECT id, nextval('delivery_numbers'), fingerprint, receivers
-  FROM (SELECT g.id, g.fingerprint, coalesce(r.receivers, 0) - coalesce(u.unwanted, 0) AS receivers FROM given g
+  INSERT INTO event_ids (id, seq, name, version, broadcaster_user_id, published_at, fingerprint, deliveries)
+  SELECT id, nextval('delivery_numbers'), name, version, broadcaster, published_at, fingerprint, receivers
+  FROM (SELECT g.id, g.name, g.version, g.broadcaster, g.published_at, g.fingerprint, coalesce(r.receivers, 0) - coalesce(u.unwanted, 0) AS receivers FROM given g
         LEFT JOIN (SELECT broadcaster_user_id, event, version, count(*) AS receivers FROM receivers GROUP BY 1, 2, 3) r
           ON r.broadcaster_user_id = g.broadcaster AND r.event = g.name AND r.version = g.version
         LEFT JOIN (SELECT n, count(*) AS unwanted FROM unwanted GROUP BY n) u ON u.n = g.n
@@ -265,6 +266,16 @@ interface EarlierEvent {
   readonly deliveries: number;
 }
 
+/** Finds an event by its id. */
+async function knownEvent(connection: Queries, id: string): Promise<FoundEvent | null> {
+  const [found] = await connection.run<FoundEvent>(
+    `SELECT id, name, version::float8, broadcaster_user_id::float8, published_at::float8, seq::float8 AS first_delivery
+     FROM event_ids WHERE id = $1`,
+    [id],
+  );
+  return found ?? null;
+}
+
 /** Reads the stored events with these ids. */
 function earlierEvents(connection: Queries, ids: readonly string[]): Promise<EarlierEvent[]> {
   return connection.run<EarlierEvent>(
@@ -368,6 +379,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   };
 
   return {
+    find: (id) => knownEvent(pool, id),
     publish: (event, reserveSlot) =>
       new Promise((resolve, reject) => {
         gathered.push({ event, reserveSlot, resolve, reject });

@@ -222,6 +222,10 @@ export const eventIds = pgTable(
   {
     id: text().primaryKey(),
     seq: integer().notNull(),
+    name: text().notNull(),
+    version: integer().notNull(),
+    broadcaster_user_id: integer().notNull(),
+    published_at: integer().notNull(),
     fingerprint: bytes().notNull(),
     deliveries: integer().notNull(),
   },

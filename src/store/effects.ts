@@ -153,7 +153,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     },
   },
   // `delivery/publish.ts` calls these methods, and tells the dispatcher and open streams itself.
-  events: { publish: "engine", publishAll: "engine" },
+  events: { publish: "engine", publishAll: "engine", find: "reads" },
   eventTypes: { put: "writes", all: "reads", remove: "writes" },
   deliveries: {
     last: "reads",

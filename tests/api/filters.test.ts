@@ -193,6 +193,43 @@ test("events that a filter keeps away are not sent, and counted as filtered in s
   expect(await totals(all)).toMatchObject({ delivered: 3, filtered: 0 });
 });
 
+test("an event that was not sent because of a filter says so, and no other event does", async () => {
+  const filter = { follower: { username: "ninja_fox" } };
+  const app = await server.application({ delivery: "stream", filters: { "channel.followed": filter } });
+  const setAt = clock.ms;
+  const [unsubscribed, late] = [
+    await server.application({}),
+    await server.application({ delivery: "stream" }),
+  ];
+  for (const one of [app, late]) await subscribe(server, one, ["channel.followed"]);
+  const followed = example("channel.followed") as { follower: object };
+  const by = (username: string) => ({ ...followed, follower: { ...followed.follower, username } });
+  clock.advance(1_000);
+  for (const [id, username] of [
+    ["wanted", "ninja_fox"],
+    ["unwanted", "other"],
+  ] as const)
+    await publish(server, event("channel.followed", { id, data: by(username) }));
+  clock.advance(1_000);
+  await change(late, { "channel.followed": filter });
+  const asked = async (one: TestApplication, query: string) => {
+    const answer = await server.get(`/public/v1/events/deliveries?${query}`, one.token);
+    const { data, not_sent } = await json<{ data: object[]; not_sent?: string }>(answer);
+    return [data.length, not_sent];
+  };
+  expect(await asked(app, "event_id=unwanted")).toEqual([
+    0,
+    `Not sent: it does not match the filter that you set on channel.followed at ${new Date(setAt).toISOString()}.`,
+  ]);
+  expect(await asked(app, "event_id=wanted")).toEqual([1, undefined]);
+  expect(await asked(app, "event_id=wanted&status=failed")).toEqual([0, undefined]);
+  expect(await asked(app, "event_id=unknown")).toEqual([0, undefined]);
+  expect(await asked(app, "type=kicks.gifted")).toEqual([0, undefined]);
+  expect(await asked(late, "event_id=unwanted")).toEqual([1, undefined]);
+  await change(unsubscribed, { "channel.followed": filter });
+  expect(await asked(unsubscribed, "event_id=unwanted")).toEqual([0, undefined]);
+});
+
 describe("Test Filter", () => {
   interface Tested {
     readonly filter: object;

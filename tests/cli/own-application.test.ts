@@ -239,6 +239,12 @@ describe("onair app", () => {
     expectFailure(await change("chat.message.sent={"), 2, "--filter chat.message.sent must be JSON");
     expectFailure(await change("chat.message.sent=3"), 2, "--filter chat.message.sent must be an object");
     expectFailure(await change("chat.message.sent=@/missing"), 2, "/missing, which does not exist");
+    const { stdout } = await onair("subscriptions create chat.message.sent --broadcaster 1001");
+    await publish(server, event("chat.message.sent", { id: "unwanted" }));
+    expect((await onair("deliveries list --event unwanted")).stderr).toMatch(
+      /^Not sent: it does not match the filter that you set on chat.message.sent at /,
+    );
+    await onair(`subscriptions delete ${stdout.split(" ")[0]}`);
     const operator = { ONAIR_URL: server.adminUrl, ONAIR_ADMIN_KEY: adminKey };
     const set = ["apps", "change", mine.id, "--filter", 'chat.message.sent={"content": "!hi"}'];
     expect((await run(set, { env: operator })).stdout).toMatch(/^filters +chat.message.sent=.*!hi/m);

@@ -103,12 +103,20 @@ export function listOf<Item extends TSchema>(item: Item, { order, example, ...ab
   return dataOf(data, { name: `${item.$id}List`, ...about, example: [example] });
 }
 
-/** A response with a page of a list, under `data`. Its default name is that of the items. */
-export function pageOf<Item extends TSchema>(item: Item, { order, example, ...about }: ListAbout) {
+/**
+ * A response with a page of a list, under `data`. Its default name is that of the items.
+ *
+ * @param more optional fields beside the list
+ */
+export function pageOf<Item extends TSchema, More extends TProperties = Record<never, never>>(
+  item: Item,
+  { order, example, ...about }: ListAbout,
+  more = {} as More,
+) {
   const data = Type.Array(item, { description: order });
   const page = { data: [example], pagination: { cursor: "", has_more: false }, message: "OK" };
   const shown = { name: `${item.$id}Page`, ...about, example: page };
-  return answer({ data, pagination: Pagination, message: Message }, shown);
+  return answer({ data, pagination: Pagination, message: Message, ...more }, shown);
 }
 
 /** A response without a body. */

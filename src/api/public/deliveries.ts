@@ -11,6 +11,7 @@ import {
   statusFilters,
 } from "../../domain/deliveries.ts";
 import { invalidFields } from "../../domain/errors.ts";
+import { filterOf } from "../../domain/filters.ts";
 import type { Store } from "../../domain/store.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import type { Grant } from "../../domain/tokens.ts";
@@ -289,15 +290,56 @@ const deliveryLinks = (pointer: string) =>
     pointer,
   );
 
-const Deliveries = pageOf(DeliverySchema, {
-  order: "Deliveries, the newest first.",
-  description: "A page of deliveries.",
-  links: {
-    ...deliveryLinks("/data/0/id"),
-    ...nextPage("getDeliveries"),
+const Deliveries = pageOf(
+  DeliverySchema,
+  {
+    order: "Deliveries, the newest first.",
+    description: "A page of deliveries.",
+    links: {
+      ...deliveryLinks("/data/0/id"),
+      ...nextPage("getDeliveries"),
+    },
+    example: exampleDelivery,
   },
-  example: exampleDelivery,
-});
+  {
+    not_sent: Type.Optional(
+      Type.String({
+        description:
+          "With `event_id` alone, if the event was not sent because of a filter of the application: that, in a sentence. Absent otherwise.",
+      }),
+    ),
+  },
+);
+
+/**
+ * Says in a sentence that an event without deliveries was not sent to an application because of its filter; null if it
+ * was for another reason, or if that is not known. It was the filter if that was set before, and the application was
+ * subscribed.
+ */
+async function whyNotSent(
+  store: Pick<Store, "events" | "subscriptions" | "deliveries">,
+  { application, grant }: Caller,
+  eventId: string,
+): Promise<string | null> {
+  const event = await store.events.find(eventId);
+  if (event === null || (grant.userId !== null && event.broadcaster_user_id !== grant.userId)) return null;
+  const { id } = application;
+  const { name, version, broadcaster_user_id, published_at, first_delivery } = event;
+  const filter = filterOf(application.filters, name, version);
+  if (filter === null || filter.set_at > published_at) return null;
+  // A delivery that retention has removed was sent.
+  if (first_delivery <= (await store.deliveries.lastRemoved(id))) return null;
+  const subscribed = await store.subscriptions.ofApplication(id);
+  const isIt = subscribed.some(
+    (one) =>
+      one.event === name &&
+      one.version === version &&
+      one.broadcaster_user_id === broadcaster_user_id &&
+      Date.parse(one.created_at) <= published_at,
+  );
+  if (!isIt) return null;
+  return `Not sent: it does not match the filter that you set on ${filter.key} at ${isoTime(filter.set_at)}.`;
+}
 
 const OneDelivery = dataOf(SentDeliverySchema, {
   description: "The delivery.",
@@ -331,7 +373,11 @@ export function deliveryRoutes(app: TokenListener, { store, now, cursors }: Publ
     path,
     async ({ query, caller }) => {
       const { deliveries, pagination } = await list.page(query, scopeOf(caller), caller.grant);
-      return { data: deliveries.map(shownDelivery), pagination, message: "OK" };
+      const { event_id, limit, ...others } = query;
+      const isNone = event_id && deliveries.length === 0 && Object.keys(others).length === 0;
+      const not_sent = isNone ? await whyNotSent(store, caller, event_id) : null;
+      const data = deliveries.map(shownDelivery);
+      return { data, pagination, message: "OK", ...(not_sent !== null && { not_sent }) };
     },
     {
       scope: "events:subscribe",

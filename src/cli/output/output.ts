@@ -6,6 +6,8 @@ import { note, print, recordLines, type Screen, screen, table, tableWriter, writ
 
 /** A page of the admin API. */
 export interface ListPage<T> {
+  /** Why a delivery that was asked for does not exist, if that is known. */
+  readonly not_sent?: string | undefined;
   readonly data: readonly T[];
   readonly pagination: { readonly cursor: string; readonly has_more: boolean };
 }
@@ -56,9 +58,11 @@ export class Output {
     const tabulated = tableWriter(columns, this.screen);
     let pagination: ListPage<T>["pagination"] = { cursor: "", has_more: false };
     let count = 0;
+    let reason = empty;
     if (this.json) await write('{"data":[');
     for await (const page of pages) {
       ({ pagination } = page);
+      reason = page.not_sent ?? reason;
       if (page.data.length === 0) continue;
       if (this.json) {
         const items = escaped(page.data.map((item) => JSON.stringify(item)).join(","));
@@ -69,7 +73,7 @@ export class Output {
     if (this.json) return print(`],"pagination":${JSON.stringify(pagination)}}`);
     if (pagination.has_more)
       note(`There are more: use --all, or continue with --cursor=${pagination.cursor}`);
-    else if (count === 0) note(empty);
+    else if (count === 0) note(reason);
   }
 }
 

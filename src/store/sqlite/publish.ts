@@ -17,7 +17,7 @@ import { newId } from "../../domain/ids.ts";
 import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../drizzle/deliveries.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryPositions, type KeptBody, keptBody, rowInserter } from "./delivery-rows.ts";
-import { applications, eventTypes, type StagedDelivery } from "./schema.ts";
+import { applications, events, eventTypes, type StagedDelivery } from "./schema.ts";
 import type { DataSize } from "./sizes.ts";
 import type { StagedEvents } from "./staged.ts";
 
@@ -30,6 +30,12 @@ export function eventStore(
   size: Pick<DataSize, "fullError">,
 ): EventStore {
   const publish = eventFanOut(db, orm, known, staged);
+  const { name, version, broadcaster_user_id, first_delivery, published_at } = events;
+  const found = orm
+    .select({ id: events.id, name, version, broadcaster_user_id, first_delivery, published_at })
+    .from(events)
+    .where(eq(events.id, sql.placeholder("id")))
+    .prepare();
 
   const publishAll = (all: readonly NewEvent[], reserveSlot: (applicationId: string) => boolean) => {
     const published: StoredEvent[] = [];
@@ -51,6 +57,7 @@ export function eventStore(
     publish: (event, reserveSlot) =>
       commit((together) => publish(event, reserveSlot, { together, fullError: size.fullError() }), true),
     publishAll: (all, reserveSlot) => commit(() => publishAll(all, reserveSlot), true),
+    find: async (id) => found.get({ id }) ?? null,
   };
 }
 

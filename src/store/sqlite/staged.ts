@@ -1,6 +1,12 @@
 import type { Database } from "bun:sqlite";
 import { appendFileSync } from "node:fs";
-import type { DeliveryStore, NewEvent, Retention, RetentionStore } from "../../domain/deliveries.ts";
+import type {
+  DeliveryStore,
+  EventStore,
+  NewEvent,
+  Retention,
+  RetentionStore,
+} from "../../domain/deliveries.ts";
 import type { SubscriptionStore } from "../../domain/subscriptions.ts";
 import type { WriterConflict } from "../storage.ts";
 import type { Commit } from "./commit.ts";
@@ -182,6 +188,7 @@ export function afterStaged(moved: () => Promise<void>) {
       backlog: after(store.backlog),
       backlogOfAll: after(store.backlogOfAll),
     }),
+    events: (store: EventStore): EventStore => ({ ...store, find: after(store.find) }),
     // A subscription shows the sequence of its last delivery.
     subscriptions: (store: SubscriptionStore): SubscriptionStore => ({ ...store, find: after(store.find) }),
   };

@@ -123,7 +123,7 @@ function storeOn(parts: StoreParts): Omit<Store, "close"> {
     livestreams: () => livestreamStore(dialect, livestreamStatements(db, orm)),
     subscriptions: () =>
       after.subscriptions(subscriptionStore(dialect, subscriptionStatements(orm, snapshots))),
-    events: () => eventStore(db, orm, publishing, known, staged, size()),
+    events: () => after.events(eventStore(db, orm, publishing, known, staged, size())),
     // It writes before and after a publication, which would move each event alone.
     idempotency: () => idempotencyStore(sqliteDialect(orm, publishing)),
     deliveries: () => after.deliveries(deliveryStore(db, orm, commit, { dialect, snapshots })),

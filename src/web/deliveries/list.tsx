@@ -178,10 +178,11 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
           {...(!isLive && { more: list.more })}
           empty={
             isFiltered ? (
-              <Empty
-                title="No deliveries match these filters"
-                text="Remove a filter, or choose a longer period."
-              />
+              <Empty title="No deliveries match these filters">
+                <p>
+                  <NotSent eventId={filters["event_id"]}>Remove a filter, or choose a longer period.</NotSent>
+                </p>
+              </Empty>
             ) : (
               <Empty
                 title="No deliveries yet"
@@ -245,6 +246,16 @@ interface Tail {
   readonly fresh: ReadonlySet<string>;
   /** The number of further loads for which the list is marked as a sample. */
   readonly sampleFor: number;
+}
+
+/** Says why an event was not sent, if that is known. */
+function NotSent({ eventId, children }: { eventId: string | undefined; children: ComponentChildren }) {
+  const source = useDeliveries();
+  const found = useLoad(
+    async (signal) => (eventId ? await source.list({ event_id: eventId, limit: 1 }, signal) : null),
+    [eventId],
+  );
+  return <>{found.data?.not_sent ?? children}</>;
 }
 
 /** The mark of a sample stays for some seconds, so that it does not flicker. */

@@ -86,7 +86,8 @@ describe.skipIf(!hasPostgres)("a stopped process of PostgreSQL", () => {
     const app = await subscriber(server, { webhook_url: other.url, event: followed, broadcasters: [2] });
     const batch = ndjson([1, 2].map((n) => event(followed, { id: `batch-${n}`, broadcaster_user_id: 1 })));
     const publishBatch = () => server.admin("POST", "/admin/v1/events?atomic=true", batch);
-    const blocking = `INSERT INTO event_ids (id, seq, fingerprint, deliveries) VALUES ('batch-2', -1, '', 0)`;
+    const blocking = `INSERT INTO event_ids (id, seq, name, version, broadcaster_user_id, published_at, fingerprint, deliveries)
+      VALUES ('batch-2', -1, '', 1, 1, 0, '', 0)`;
     let refused: Promise<Response> | null = null;
     const goOn = await stopped(url, blocking, () => {
       refused = publishBatch();

@@ -80,7 +80,8 @@ describe.skipIf(!hasPostgres)("a publisher that stops", () => {
     const blocker = await sql.reserve();
     await blocker.unsafe("BEGIN");
     await blocker.unsafe(
-      "INSERT INTO event_ids (id, seq, fingerprint, deliveries) VALUES ('batch-2', -1, '', 0)",
+      `INSERT INTO event_ids (id, seq, name, version, broadcaster_user_id, published_at, fingerprint, deliveries)
+      VALUES ('batch-2', -1, '', 1, 1, 0, '', 0)`,
     );
     const refused = stopped.admin("POST", "/admin/v1/events?atomic=true", batch);
     await waiting("wait_event_type = 'Lock'");

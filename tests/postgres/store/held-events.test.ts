@@ -13,7 +13,8 @@ setDefaultTimeout(60_000);
  * Events for which a transaction that does not end holds something. Those published together with them are stored.
  */
 
-const reserve = `INSERT INTO event_ids (id, seq, fingerprint, deliveries) VALUES ('held-1', -1, '', 0)`;
+const reserve = `INSERT INTO event_ids (id, seq, name, version, broadcaster_user_id, published_at, fingerprint, deliveries)
+      VALUES ('held-1', -1, '', 1, 1, 0, '', 0)`;
 const lockType = "SELECT FROM event_types WHERE name = 'own' FOR UPDATE";
 const type = {
   name: "own",

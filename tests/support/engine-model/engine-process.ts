@@ -128,6 +128,7 @@ export function gatedStore(store: Store, gates: Gates): Store {
       enable: gates.through("change", endpoints.enable),
     },
     events: {
+      ...events,
       publish: gates.through("publish", events.publish),
       publishAll: gates.through("publish", events.publishAll),
     },

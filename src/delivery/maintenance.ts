@@ -74,10 +74,13 @@ export function maintenance(
 
 /** The interval at which counts are stored. A crash loses the counts since the last time. */
 const storeEveryMs = 10 * second;
-/** A row of requests has a whole day, so it is written less often. */
-const storeRequestsEveryMs = minute;
 /** The most rows of one commit. */
 const rowsAtOnce = 200;
+
+/** A row of requests has a whole day, so it is written less often. */
+const storeRequestsEveryMs = minute;
+/** The most applications of one commit: each row is read, parsed and written again, and other commits wait for it. */
+const applicationsAtOnce = 5;
 
 /**
  * Returns the service that stores the counts of a counter at intervals and when it is stopped.
@@ -124,13 +127,15 @@ export function storingRequests(
   { pause }: Timers = systemTimers,
 ): Service {
   const flush = async (): Promise<void> => {
-    const taken = counter.take();
-    for (let at = 0; at < taken.length; at += rowsAtOnce) {
+    // Requests that are counted meanwhile are stored the next time.
+    for (let left = counter.size; left > 0; left -= applicationsAtOnce) {
+      // Taken only now, so that until their own commit they are read from the counter.
+      const taken = counter.take(Math.min(left, applicationsAtOnce));
       try {
-        await store.requests.add(taken.slice(at, at + rowsAtOnce), counter.now());
+        await store.requests.add(taken, counter.now());
       } catch (error) {
-        // The remaining ones are lost: they are not worth retries.
-        return log.failure("statistics_failed", error, { rows: taken.length - at });
+        // These are lost: they are not worth retries.
+        return log.failure("statistics_failed", error, { rows: taken.length });
       }
     }
   };

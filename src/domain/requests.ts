@@ -74,7 +74,7 @@ interface Growing {
 
 /** Counts requests in memory until they are taken to be stored. */
 export class RequestCounter {
-  #counted = new Map<string, Growing>();
+  readonly #counted = new Map<string, Growing>();
 
   constructor(readonly now: () => number) {}
 
@@ -97,17 +97,22 @@ export class RequestCounter {
     if (of.refused.length > 2 * requestLimits.refused) of.refused.splice(0, requestLimits.refused);
   }
 
-  /** Returns the requests of an application since the last `take`. */
+  /** Returns the requests of an application that were not taken. */
   of(applicationId: string): ApplicationRequests {
     const counted = this.#counted.get(applicationId);
     return counted ? requestsIn(counted) : noRequests;
   }
 
-  /** Returns the requests counted since the last call, by application. */
-  take(): [applicationId: string, requests: ApplicationRequests][] {
-    const taken = this.#counted;
-    this.#counted = new Map();
-    return [...taken].map(([id, counted]) => [id, requestsIn(counted)]);
+  /** The number of applications with requests. */
+  get size(): number {
+    return this.#counted.size;
+  }
+
+  /** Takes the requests of some applications, at most `most`: those whose first request came first. */
+  take(most: number): [applicationId: string, requests: ApplicationRequests][] {
+    const taken = [...this.#counted.entries().take(most)];
+    for (const [id] of taken) this.#counted.delete(id);
+    return taken.map(([id, counted]) => [id, requestsIn(counted)]);
   }
 }
 

@@ -48,9 +48,10 @@ test("a counter gives each request once, and keeps a bounded part", () => {
   const { hours, refused } = counter.of("one");
   expect(hours).toEqual([hourOf(0, { "getUser 200": 500, "getUser 429": 500, "other 500": 1 })]);
   expect(refused.length).toBe(requestLimits.refused);
-  expect(counter.take().map(([id]) => id)).toEqual(["one"]);
-  expect(counter.take()).toEqual([]);
+  expect(counter.take(10).map(([id]) => id)).toEqual(["one"]);
+  expect(counter.take(10)).toEqual([]);
   expect(counter.of("one")).toEqual(noRequests);
   for (let i = 0; i <= requestLimits.applications; i++) counter.count({ ...request, applicationId: `${i}` });
-  expect(counter.take().length).toBe(requestLimits.applications);
+  expect(counter.take(2).map(([id]) => id)).toEqual(["0", "1"]);
+  expect(counter.size).toBe(requestLimits.applications - 2);
 });

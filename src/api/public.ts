@@ -1,6 +1,6 @@
 import { tokenScheme } from "./http/documentation.ts";
 import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
-import { oauthRoutes } from "./oauth.ts";
+import { oauthRoutes, oauthTokenRoutes } from "./oauth.ts";
 import { openApiRoutes } from "./openapi/scalar.ts";
 import { applicationRoutes } from "./public/application.ts";
 import { categoryRoutes } from "./public/categories.ts";
@@ -93,6 +93,7 @@ export const tokenRoutes: readonly RouteRow<TokenListener, PublicDeps, TokenAcce
   ["/public/v1/application/statistics", { GET: "application reads" }, statisticRoutes],
   ["/public/v1/application/requests", { GET: "application reads" }, requestRoute],
   ["/public/v1/application/outcomes", { GET: "application reads" }, outcomeRoute],
+  ...oauthTokenRoutes,
   // With a portal.
   ["/portal/session", { GET: "application reads", DELETE: "application reads" }, portalSessionRoutes],
 ];

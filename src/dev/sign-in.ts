@@ -88,7 +88,7 @@ const maxStarted = 100;
 
 /**
  * A sample third-party application. Answers `/` with a redirect to sign in, and `/callback` with the tokens, for which
- * it has exchanged the code, and a sample request.
+ * it has exchanged the code, and sample requests.
  */
 function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }: SampleClientOptions) {
   /** Code verifiers of unfinished sign-ins, by state. */
@@ -128,13 +128,14 @@ function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }: Sample
     if (!answer.ok) return failed(text);
     const tokens = JSON.parse(text) as { access_token: string };
     const authorization = `-H 'Authorization: Bearer ${tokens.access_token}'`;
-    const curl = `curl '${publicUrl()}/public/v1/events/subscriptions' ${authorization}`;
+    const curl = (path: string) => Bun.escapeHTML(`curl '${publicUrl()}${path}' ${authorization}`);
     const shown = Bun.escapeHTML(JSON.stringify(tokens, null, 2));
     return html(
       200,
       "Signed in",
       `<h1>Signed in</h1><p>The application has got:</p><pre><code>${shown}</code></pre>
-<p>The user's subscriptions of this application:</p><pre><code>${Bun.escapeHTML(curl)}</code></pre>`,
+<p>Who signed in:</p><pre><code>${curl("/oauth/userinfo")}</code></pre>
+<p>The user's subscriptions of this application:</p><pre><code>${curl("/public/v1/events/subscriptions")}</code></pre>`,
     );
   };
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { errorOf } from "../support/errors.ts";
+import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { type OpenApiDocument, operations } from "../support/openapi.ts";
 import { adminKey, json, testServer } from "../support/server.ts";
 
@@ -16,8 +17,16 @@ interface Route {
   readonly scopes: readonly string[];
 }
 
-const server = await testServer({ users: [{ id: 7, username: "maya", display_name: "Maya" }] });
-const app = await server.application({ delivery: "both", webhook_url: "http://127.0.0.1:9/hook" });
+const server = await testServer({
+  args: ["--login-url", loginUrl],
+  users: [{ id: 7, username: "maya", display_name: "Maya" }],
+});
+const app = await server.application({
+  delivery: "both",
+  webhook_url: "http://127.0.0.1:9/hook",
+  redirect_uris: [redirectUri],
+});
+const ofUser = (await userTokens(server, app, { userId: 7 })).access_token;
 /** Applications that have no other scope. */
 const [reader, subscriber] = [
   await server.application({ scopes: ["users:read"] }),
@@ -36,7 +45,7 @@ const api = routes.filter(({ path }) => path.startsWith("/public/"));
 const called = (path: string) => path.replace("{username}", "maya").replace(/\{[a-z_]+\}/g, "1");
 const subscriptions = "/public/v1/events/subscriptions";
 
-test("a route with a token needs one scope or is of the application; routes without a token are a short list", () => {
+test("a route with a token needs one scope, or is of the application or of any user; routes without a token are a short list", () => {
   const open = api.filter(({ isOpen }) => isOpen);
   expect(open.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
     "GET /public/v1/categories",
@@ -49,7 +58,8 @@ test("a route with a token needs one scope or is of the application; routes with
     const isOfApplication =
       path.startsWith("/public/v1/application") && !/\/(subscriptions|filters\/test)$/.test(path);
     const scope = /\/users(\/|$)/.test(path) ? "users:read" : "events:subscribe";
-    expect([path, scopes]).toEqual([path, isOfApplication ? [] : [scope]]);
+    const isForAnyUser = path === "/oauth/userinfo";
+    expect([path, scopes]).toEqual([path, isOfApplication || isForAnyUser ? [] : [scope]]);
   }
 });
 
@@ -135,8 +145,9 @@ describe("RFC 6750, section 2.1 and 3: a token", () => {
   const unauthorized = () => behindToken.map(({ method, path }) => [`${method} ${path}`, 401] as const);
 
   test.each(["Bearer", "bearer", "BEARER", "bEaReR"])("is taken with the scheme %s", async (scheme) => {
-    const headers = { authorization: `${scheme} ${app.token}` };
-    for (const [route, status] of await statusesWith(() => ({ init: { headers } }))) {
+    const tokenFor = ({ path }: Route) => (path === "/oauth/userinfo" ? ofUser : app.token);
+    const headersFor = (route: Route) => ({ authorization: `${scheme} ${tokenFor(route)}` });
+    for (const [route, status] of await statusesWith((route) => ({ init: { headers: headersFor(route) } }))) {
       expect([route, [401, 403].includes(status)]).toEqual([route, false]);
     }
   });

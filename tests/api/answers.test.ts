@@ -1,6 +1,12 @@
 import { test } from "bun:test";
 import { type Call, expectAllOperations, expectAsDocumented } from "../support/as-documented.ts";
-import { authorizationRequest, loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
+import {
+  authorizationRequest,
+  loginUrl,
+  redirectUri,
+  type TokenAnswer,
+  userTokens,
+} from "../support/oauth.ts";
 import type { OpenApiDocument } from "../support/openapi.ts";
 import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import {
@@ -172,7 +178,7 @@ function openCalls(): PublicCall[] {
 
 function tokenCalls(
   { client_id, client_secret, token: accessToken }: TestApplication,
-  refresh_token: string,
+  { access_token: userToken, refresh_token }: TokenAnswer,
 ): PublicCall[] {
   const form = (fields: Record<string, string>): RequestInit => {
     return { method: "POST", body: new URLSearchParams({ grant_type: "client_credentials", ...fields }) };
@@ -182,9 +188,15 @@ function tokenCalls(
   const revoke = { operation: "POST /oauth/revoke", path: "/oauth/revoke" };
   const introspect = { operation: "POST /oauth/introspect", path: "/oauth/introspect" };
   const metadata = "/.well-known/oauth-authorization-server";
+  const openId = "/.well-known/openid-configuration";
+  const userInfo = { operation: "GET /oauth/userinfo", path: "/oauth/userinfo" };
   const authorize = { operation: "GET /oauth/authorize" };
   return [
     { operation: `GET ${metadata}`, status: 200, path: metadata },
+    { operation: `GET ${openId}`, status: 200, path: openId },
+    { ...userInfo, status: 200, token: userToken },
+    { ...userInfo, status: 401 },
+    { ...userInfo, status: 403, token: accessToken },
     { ...authorize, status: 303, path: authorizationRequest(client_id) },
     { ...authorize, status: 400, path: `/oauth/authorize?client_id=${client_id}` },
     { ...introspect, status: 200, init: form({ client_id, client_secret, token: accessToken }) },
@@ -213,6 +225,8 @@ async function ownCalls(): Promise<PublicCall[]> {
   const change = (body: unknown): RequestInit => ({ ...posted(body), method: "PATCH" });
   const patch = { operation: `PATCH ${path}`, path, token };
   const [rotate, enable] = [`${path}/webhook-secret`, `${path}/endpoint/enable`];
+  const filters = `${path}/filters/test`;
+  const filter = { type: "chat.message.sent", filter: { content: { $startsWith: "!" } } };
   const post = (to: string) => ({ operation: `POST ${to}`, path: to, token, init: { method: "POST" } });
   return [
     { operation: `GET ${path}`, status: 200, path, token },
@@ -230,6 +244,9 @@ async function ownCalls(): Promise<PublicCall[]> {
     { ...patch, status: 403, init: change({ delivery: "both" }) },
     { ...post(rotate), status: 200 },
     { ...post(rotate), status: 400, init: posted({ overlap_seconds: -1 }) },
+    { ...post(filters), status: 200, init: posted({ ...filter, samples: [{ content: "!uptime" }] }) },
+    { ...post(filters), status: 400, init: posted({ type: "no.such.event" }) },
+    { operation: `GET ${path}/requests`, status: 200, path: `${path}/requests`, token },
     { ...post(enable), status: 200 },
     { ...post(enable), status: 409, token: hookless.token },
   ];
@@ -242,7 +259,7 @@ const ask =
 
 test("every route answers as the document says", async () => {
   const { token } = application;
-  const { refresh_token } = await userTokens(server, application, { userId: 7 });
+  const ofUser = await userTokens(server, application, { userId: 7 });
   const calls = [
     ...userCalls(token),
     ...subscriptionCalls(token),
@@ -250,7 +267,7 @@ test("every route answers as the document says", async () => {
     ...(await deliveryCalls(token)),
     ...(await ownCalls()),
     ...openCalls(),
-    ...tokenCalls(application, refresh_token),
+    ...tokenCalls(application, ofUser),
   ];
   expectAllOperations(document, calls);
   await expectAsDocumented(document, calls, ask(server));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { hour, minute } from "../../src/domain/time.ts";
-import { credentials, type Fields, redirectUri, signInServer } from "../support/oauth.ts";
-import { Clock } from "../support/server.ts";
+import { credentials, type Fields, signInServer } from "../support/oauth.ts";
+import { Clock, user } from "../support/server.ts";
 
 const clock = new Clock();
 
@@ -36,6 +36,7 @@ describe("RFC 7662, section 2.2: the answer", () => {
       scope: "users:read events:subscribe",
       client_id: app.client_id,
       sub: "1001",
+      username: "xqcow",
       iss: server.publicUrl,
     };
     const exp = (seconds: number) => clock.ms / 1000 + seconds;
@@ -92,12 +93,44 @@ describe("RFC 7662, section 2.1 and 2.3: is refused", () => {
     expect([answer.status, answer.body.error]).toEqual([status, error]);
   });
 
-  test("to a public client, which cannot authenticate", async () => {
-    const publicClient = await server.application({ redirect_uris: [redirectUri], client_type: "public" });
-    const { access_token } = await userTokens(publicClient);
-    const { status, body } = await introspect(access_token, publicClient);
-    expect([status, body.error]).toEqual([401, "invalid_client"]);
+  test("to a client that does not exist", async () => {
+    const answer = await introspect(app.token, app, { client_id: "unknown", client_secret: null });
+    expect([answer.status, answer.body.error]).toEqual([401, "invalid_client"]);
   });
+});
+
+test("a public client sees its own tokens, and those of no other client", async () => {
+  const publicClient = await newApp({ client_type: "public" });
+  const anotherPublic = await newApp({ client_type: "public" });
+  const [own, others, anothers] = [
+    await userTokens(publicClient),
+    await userTokens(app),
+    await userTokens(anotherPublic),
+  ];
+  for (const token of [own.access_token, own.refresh_token]) {
+    expect((await introspect(token, publicClient)).body as object).toMatchObject({
+      active: true,
+      client_id: publicClient.client_id,
+      sub: "1001",
+      username: "xqcow",
+    });
+  }
+  for (const { access_token, refresh_token } of [others, anothers])
+    for (const token of [access_token, refresh_token])
+      expect((await introspect(token, publicClient)).body as object).toEqual({ active: false });
+  expect((await introspect(app.token, publicClient)).body as object).toEqual({ active: false });
+  expect((await introspect(own.access_token, app)).body as object).toEqual({ active: false });
+});
+
+test("a user's new name is shown, and no token of a user who was removed", async () => {
+  await server.load("users", [user(7, "before")]);
+  const { access_token, refresh_token } = await userTokens(app, { userId: 7 });
+  await server.admin("PUT", "/admin/v1/users/7", { username: "after" });
+  for (const token of [access_token, refresh_token])
+    expect((await introspect(token)).body as object).toMatchObject({ sub: "7", username: "after" });
+  await server.admin("DELETE", "/admin/v1/users/7");
+  for (const token of [access_token, refresh_token])
+    expect((await introspect(token)).body as object).toEqual({ active: false });
 });
 
 test("a bearer token beside the client's credentials is ignored", async () => {

@@ -5,8 +5,9 @@ import { json, ownServer, testServer } from "../support/server.ts";
 const server = await testServer({ args: ["--login-url", loginUrl] });
 
 const path = "/.well-known/oauth-authorization-server";
+const openIdPath = "/.well-known/openid-configuration";
 
-test("RFC 8414, section 2: names the endpoints and what they can do", async () => {
+test.each([path, openIdPath])("%s names the endpoints and what they can do", async (path) => {
   const response = await server.get(path);
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toBe("application/json");
@@ -18,13 +19,14 @@ test("RFC 8414, section 2: names the endpoints and what they can do", async () =
     token_endpoint: `${issuer}/oauth/token`,
     revocation_endpoint: `${issuer}/oauth/revoke`,
     introspection_endpoint: `${issuer}/oauth/introspect`,
+    userinfo_endpoint: `${issuer}/oauth/userinfo`,
     scopes_supported: ["users:read", "events:subscribe"],
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
     grant_types_supported: ["authorization_code", "client_credentials", "refresh_token"],
     token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
     revocation_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
-    introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
+    introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,
     service_documentation: `${issuer}/docs`,

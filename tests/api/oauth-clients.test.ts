@@ -14,8 +14,15 @@ const native = "http://127.0.0.1:51234/callback";
 
 const { server, accept } = await signInServer();
 const url = new URL(server.publicUrl);
-const found = await oauth.discoveryRequest(url, { ...http, algorithm: "oauth2" });
-const issuer = await oauth.processDiscoveryResponse(url, found);
+async function discover(algorithm: "oauth2" | "oidc") {
+  const found = await oauth.discoveryRequest(url, { ...http, algorithm });
+  return oauth.processDiscoveryResponse(url, found);
+}
+const issuer = await discover("oauth2");
+
+test("discovery of OpenID Connect, to which some clients are limited, finds the same metadata", async () => {
+  expect(await discover("oidc")).toEqual(issuer);
+});
 
 const username = async (accessToken: string) => {
   const url = new URL("/public/v1/users/xqcow", server.publicUrl);
@@ -111,6 +118,25 @@ describe.each(ways)("%s", (way) => {
     expect(await username(next.access_token)).toBe("xqcow");
   });
 
+  test("introspection", async () => {
+    const { client, auth, tokens } = await tokensFor(way);
+    const answer = await oauth.introspectionRequest(issuer, client, auth, tokens.access_token, http);
+    expect(await oauth.processIntrospectionResponse(issuer, client, answer)).toMatchObject({
+      active: true,
+      client_id: client.client_id,
+      sub: "1001",
+      username: "xqcow",
+    });
+  });
+
+  test("the user who signed in", async () => {
+    const { client, tokens } = await tokensFor(way);
+    const answer = await oauth.userInfoRequest(issuer, client, tokens.access_token, http);
+    expect(await oauth.processUserInfoResponse(issuer, client, "1001", answer)).toMatchObject({
+      preferred_username: "xqcow",
+    });
+  });
+
   test("revocation", async () => {
     const { client, auth, tokens } = await tokensFor(way);
     expect(await username(tokens.access_token)).toBe("xqcow");
@@ -119,16 +145,6 @@ describe.each(ways)("%s", (way) => {
     const challenged = await username(tokens.access_token).catch((error: unknown) => error);
     if (!(challenged instanceof oauth.WWWAuthenticateChallengeError)) throw challenged;
     expect(challenged.cause[0]).toMatchObject({ scheme: "bearer", parameters: { error: "invalid_token" } });
-  });
-});
-
-test("introspection", async () => {
-  const { client, auth, tokens } = await tokensFor("client_secret_basic");
-  const answer = await oauth.introspectionRequest(issuer, client, auth, tokens.access_token, http);
-  expect(await oauth.processIntrospectionResponse(issuer, client, answer)).toMatchObject({
-    active: true,
-    client_id: client.client_id,
-    sub: "1001",
   });
 });
 

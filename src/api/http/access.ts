@@ -184,6 +184,14 @@ export function needsStream(caller: Caller): void {
   throw new DomainError("stream_disabled", message);
 }
 
+/** Requires a token of a user, with any scopes. */
+export function needsUser({ grant }: Caller): void {
+  if (grant.userId !== null) return;
+  const message =
+    "This needs a token of a user who has signed in; this one belongs to the application itself";
+  throw new DomainError("insufficient_scope", message);
+}
+
 /** The purpose for which a route requires a token of the application itself. */
 export type ApplicationPurpose = "reads" | "reads subscriptions" | "changes";
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { exampleUser } from "../../domain/examples.ts";
 import { grouped } from "../../domain/text.ts";
 import { day, hour, second } from "../../domain/time.ts";
 import {
@@ -18,7 +19,8 @@ import {
   type TokenRecord,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
-import { answerOf, noContent } from "../http/answers.ts";
+import type { User } from "../../domain/users.ts";
+import { answer, answerOf } from "../http/answers.ts";
 import { notExchanged, OAuthError, oauthPaths } from "../http/errors.ts";
 import {
   clientFields,
@@ -253,6 +255,7 @@ const IntrospectionSchema = named("Introspection", "RFC 7662, section 2.2.", {
   ),
   exp: Type.Optional(Type.Integer({ description: "Expiry time, in Unix seconds." })),
   sub: optional("Id of the user. Absent for a token of the application itself."),
+  username: optional("Username of the user. Absent for a token of the application itself."),
   iss: optional("URL of this server, the issuer."),
 });
 
@@ -264,7 +267,8 @@ const Introspection = answerOf(IntrospectionSchema, {
     client_id: exampleClientId,
     token_type: "Bearer",
     exp: 1_768_414_086,
-    sub: "1001",
+    sub: String(exampleUser.id),
+    username: exampleUser.username,
     iss: "http://127.0.0.1:8080",
   },
 });
@@ -275,13 +279,13 @@ const Introspection = answerOf(IntrospectionSchema, {
  */
 export function introspectRoute(app: PublicListener, deps: PublicDeps): void {
   const { store, now, publicUrl } = deps;
-  const describe = (token: TokenRecord, scopes: readonly ScopeName[]) => ({
+  const describe = (token: TokenRecord, scopes: readonly ScopeName[], user: User | null) => ({
     active: true,
     ...(scopes.length > 0 && { scope: scopes.join(" ") }),
     client_id: token.applicationId,
     ...(token.kind === "access_token" && { token_type: "Bearer" as const }),
     exp: Math.floor(token.expiresAt / 1000),
-    ...(token.userId !== null && { sub: String(token.userId) }),
+    ...(user && { sub: String(user.id), username: user.username }),
     iss: publicUrl(),
   });
 
@@ -289,11 +293,15 @@ export function introspectRoute(app: PublicListener, deps: PublicDeps): void {
     oauthPaths.introspect,
     async ({ body, oauthClient }) => {
       const token = await store.tokens.inspect(secretHash(body.token), now());
-      const isOwn = token?.applicationId === oauthClient.id;
-      return isOwn ? describe(token, scopesWithin(token.scopes, oauthClient.scopes)) : { active: false };
+      if (token?.applicationId !== oauthClient.id) return { active: false };
+      const scopes = scopesWithin(token.scopes, oauthClient.scopes);
+      if (token.userId === null) return describe(token, scopes, null);
+      const [user] = await store.users.byIds([token.userId]);
+      // The tokens of a user are removed with the user.
+      return user ? describe(token, scopes, user) : { active: false };
     },
     {
-      oauthClient: "confidential",
+      oauthClient: "any",
       body: TokenToLookAt({ token: exampleToken }),
       response: { 200: Introspection },
       errors: ["invalid_request"],
@@ -302,11 +310,14 @@ export function introspectRoute(app: PublicListener, deps: PublicDeps): void {
         tags: ["Tokens"],
         summary: "Introspect a token",
         description:
-          "Returns the state, scopes and expiry time of a token of the calling application (RFC 7662). Requires a confidential application. Any other token is reported as not active.",
+          "Returns the state, scopes, expiry time and user of a token of the calling application (RFC 7662). A public client sends only its `client_id`. Any other token is reported as not active.",
       },
     },
   );
 }
+
+/** An empty object in place of the empty body of RFC 7009, because some clients parse every response as JSON. */
+const Revoked = answer({}, { name: "RevokedToken", description: "The token is not valid.", example: {} });
 
 /**
  * `POST /oauth/revoke` (RFC 7009): revokes an access token, or a refresh token and all tokens of its authorization. An
@@ -320,18 +331,19 @@ export function revokeRoute(app: PublicListener, { store }: PublicDeps): void {
       if (result === "foreign") {
         throw new OAuthError("invalid_grant", "The token was issued to another client");
       }
+      return {};
     },
     {
       oauthClient: "any",
       body: TokenToLookAt({ token: exampleRefreshToken, client_id: exampleClientId }),
-      response: { 200: noContent("The token is not valid.") },
+      response: { 200: Revoked },
       errors: ["invalid_request", "invalid_grant"],
       detail: {
         operationId: "revokeToken",
         tags: ["Tokens"],
         summary: "Revoke a token",
         description:
-          "Revokes a token of the calling application (RFC 7009). Revoking a refresh token also revokes all other tokens of the same sign-in. An unknown token is not an error.",
+          "Revokes a token of the calling application (RFC 7009). A public client sends only its `client_id`. The response is an empty JSON object. Revoking a refresh token also revokes all other tokens of the same sign-in. An unknown token is not an error.",
       },
     },
   );

@@ -19,6 +19,7 @@ import {
   needsApplication,
   needsScope,
   needsStream,
+  needsUser,
   type Requirement,
   tokenOf,
 } from "../http/access.ts";
@@ -164,14 +165,15 @@ export type PublicListener = ReturnType<typeof publicListener>;
 export type OpenAccess = "anyone" | "unlimited" | "OAuth client" | "confidential OAuth client";
 
 /**
- * Who may call a route with a token: one with a scope, one of an application that uses the event stream, or one of the
- * application itself.
+ * Who may call a route with a token: one with a scope, one of an application that uses the event stream, one of any
+ * user, or one of the application itself.
  */
-export type TokenAccess = Scope | "stream" | `application ${ApplicationPurpose}`;
+export type TokenAccess = Scope | "stream" | "user" | `application ${ApplicationPurpose}`;
 
 /**
  * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope. `stream:
- * true` requires `events:subscribe` and an application that uses the event stream. `application: "reads"`, `"reads
+ * true` requires `events:subscribe` and an application that uses the event stream. `user: true` requires a token of a
+ * user, with any scopes. `application: "reads"`, `"reads
  * subscriptions"` or `"changes"` requires a token of the application itself; see `needsApplication`. The handler gets
  * the `caller`. The token is read only for routes registered after this call. Requests of the portal carry it in
  * `cookie`.
@@ -208,6 +210,7 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
     .use(headerBearer())
     .macro("scope", (scope: Scope) => guarded(scope, needsScope(scope), scope))
     .macro("stream", (_: true) => guarded("stream", needsStream, "events:subscribe"))
+    .macro("user", (_: true) => guarded("user", needsUser))
     .macro("application", (purpose: ApplicationPurpose) =>
       purpose === "reads subscriptions"
         ? guarded(`application ${purpose}`, needsApplication(purpose), "events:subscribe")

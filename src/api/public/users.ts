@@ -76,7 +76,10 @@ const { bio, followers_count, following_count, created_at, ...exampleSummary } =
 type Pictured = Pick<PublicDeps, "publicUrl">;
 
 /** Adds the default picture to a user without one. */
-function withPicture<User extends { profile_picture: string | null }>(user: User, { publicUrl }: Pictured) {
+export function withPicture<User extends { profile_picture: string | null }>(
+  user: User,
+  { publicUrl }: Pictured,
+) {
   return { ...user, profile_picture: user.profile_picture ?? defaultPictures(publicUrl()).profile };
 }
 

@@ -168,6 +168,7 @@ const introspect: Step = async (world) => {
   await form(world, "/oauth/introspect", { ...client(caller), token, token_type_hint: hint });
   if (world.chance(0.15))
     await form(world, "/oauth/revoke", { ...client(caller), token, token_type_hint: hint });
+  await world.call({ method: "GET", path: "/oauth/userinfo", token: token ?? undefined });
 };
 
 /** A user signs in, or does not. */

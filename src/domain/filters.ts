@@ -3,7 +3,7 @@
  * `chat.message.sent@1`. An event that does not match makes no delivery for the application.
  */
 
-import { type FieldProblem, invalidFields } from "./errors.ts";
+import { DomainError, type FieldProblem, invalidFields } from "./errors.ts";
 import type { Catalogue } from "./events/catalogue.ts";
 import { type Condition, conditionLimits, readCondition } from "./events/conditions.ts";
 import type { EventType } from "./events/event-type.ts";
@@ -29,7 +29,7 @@ export type FilterChanges = Readonly<Record<string, ConditionJson | null>> | nul
 export const filterLimits = { count: 20, bytes: conditionLimits.bytes } as const;
 
 /** Returns the types that a key is about: all versions of a name, or the one that it names. */
-export function typesOfKey(key: string, catalogue: Catalogue): EventType[] {
+export function typesOfKey(key: string, catalogue: Pick<Catalogue, "types">): EventType[] {
   const [name, version] = key.split("@", 2);
   return catalogue.types.filter(
     (type) => type.name === name && (version === undefined || key === keyOf(type.name, type.version)),
@@ -62,13 +62,41 @@ export const unknownType =
 export function readFilter(
   key: string,
   given: unknown,
-  catalogue: Catalogue,
+  catalogue: Pick<Catalogue, "types">,
   field = fieldOfFilter(key),
 ): ReturnType<typeof readCondition> {
   const types = typesOfKey(key, catalogue);
   if (types.length === 0) return { problems: [{ in: "body", field, message: unknownType }] };
   const shape = Shape.of(types.map(({ payload }) => payload));
   return readCondition(given, field, { shape, type: key });
+}
+
+/**
+ * Throws `conflict` when a type that is registered lacks a field, or has it with another type, that filters of
+ * applications rely on. That may be so when a version was deleted and is registered again, because filters stay.
+ */
+export function checkFiltersOf(
+  type: EventType,
+  applications: readonly { readonly name: string; readonly filters: Filters }[],
+  catalogue: Catalogue,
+): void {
+  const types = [...catalogue.types, type];
+  const broken = applications.flatMap(({ name, filters }) =>
+    [type.name, keyOf(type.name, type.version)].flatMap((key) => {
+      const filter = Object.hasOwn(filters, key) ? filters[key] : undefined;
+      const read = filter && readFilter(key, filter.condition, { types }, "data");
+      const [problem] = read && "problems" in read ? read.problems : [];
+      return problem ? [{ name, problem }] : [];
+    }),
+  );
+  const [first] = broken;
+  if (!first) return;
+  const others = broken.length > 1 ? `, and ${broken.length - 1} more` : "";
+  const { field, message } = first.problem;
+  throw new DomainError(
+    "conflict",
+    `The filter of the application ${first.name}${others} relies on another schema: ${field} ${message}. Keep the field, or have the filter changed or removed first`,
+  );
 }
 
 /**

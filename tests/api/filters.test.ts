@@ -164,6 +164,37 @@ describe("filters", () => {
   });
 });
 
+test("a registered type that loses a field on which a filter relies is refused, until the filter is changed", async () => {
+  const put = (properties: object, version = 1) => {
+    const schema = { type: "object", additionalProperties: false, properties };
+    return server.admin("PUT", "/admin/v1/event-types/quiz.won", { version, schema, example: {} });
+  };
+  const [winner, tickets] = [{ type: "string" }, { type: "integer" }];
+  expect((await put({ winner, tickets })).ok).toBe(true);
+  const app = await server.application({
+    name: "Quiz bot",
+    filters: { "quiz.won": { tickets: { $gte: 3 } } },
+  });
+  // Another version need not have it.
+  expect((await put({ winner }, 2)).ok).toBe(true);
+  for (const version of [1, 2]) {
+    const removed = await server.admin("DELETE", `/admin/v1/event-types/quiz.won?version=${version}`);
+    expect(removed.status).toBe(204);
+  }
+  for (const properties of [{ winner }, { winner, tickets: { type: "string" } }]) {
+    const answer = await put(properties);
+    const { code, message } = await json<{ code: string; message: string }>(answer);
+    expect([answer.status, code]).toEqual([409, "conflict"]);
+    expect(message).toContain(
+      "The filter of the application Quiz bot relies on another schema: data.tickets",
+    );
+  }
+  expect((await put({ tickets })).ok).toBe(true);
+  expect((await server.admin("DELETE", "/admin/v1/event-types/quiz.won?version=1")).status).toBe(204);
+  expect(await changed(app, { "quiz.won": null })).toEqual({});
+  expect((await put({ winner })).ok).toBe(true);
+});
+
 test("events that a filter keeps away are not sent, and counted as filtered in statistics and metrics", async () => {
   const data = testDirectory();
   const clock = new Clock();

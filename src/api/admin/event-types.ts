@@ -3,6 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import { type EventType, schemaLimits, versionRange } from "../../domain/events/event-type.ts";
 import { eventNamePattern, eventTypeOf, type RegisteredEventType } from "../../domain/events/registered.ts";
+import { checkFiltersOf } from "../../domain/filters.ts";
 import { endpointNotices } from "../../domain/notices.ts";
 import { day, second } from "../../domain/time.ts";
 import { about, nullable, oneLine } from "../../domain/validation/fields.ts";
@@ -133,6 +134,7 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
       const { version, schema, example, description = "", time_to_live_seconds = null } = body;
       const given = { name, version, schema, example, description, time_to_live_seconds };
       const type = await eventTypeOf(given);
+      if (!catalogue.find(name, version)) checkFiltersOf(type, await store.applications.all(), catalogue);
       const kept = await store.eventTypes.put(given, now());
       catalogue.put(type);
       return { event_type: shown(kept), message: "OK" };
@@ -148,7 +150,7 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
         tags: ["Events"],
         summary: "Register Event Type",
         description:
-          "Registers a version of an event type. Its events can then be published and subscribed to. Versions are independent, each with its own subscriptions. The description, example and time to live of an existing version can be changed. Its schema cannot, because receivers rely on it: any difference other than the order of fields is a conflict. To change the schema, register the next version, or delete this one before any of its events are published. The names of built-in types are reserved.",
+          "Registers a version of an event type. Its events can then be published and subscribed to. Versions are independent, each with its own subscriptions. The description, example and time to live of an existing version can be changed. Its schema cannot, because receivers rely on it: any difference other than the order of fields is a conflict. To change the schema, register the next version, or delete this one before any of its events are published. A schema without a field that the filter of an application relies on is a conflict, too. The names of built-in types are reserved.",
       },
     },
   );

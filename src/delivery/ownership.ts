@@ -26,7 +26,10 @@ export interface EndpointRequests {
   enable(applicationId: string): Promise<void>;
 }
 
-/** Applies changes of ownership, and changes that this or another process made, to the endpoint queues. */
+/**
+ * Applies changes of ownership, and changes that this or another process made, to the endpoint queues. Which endpoints
+ * this process owns is decided by the `Ownership` of its storage.
+ */
 interface EndpointOwnership extends Deliverer {
   readonly requests: EndpointRequests;
   /** The clock was set back. Times that were stored before may be too far in the future. */

@@ -1,7 +1,7 @@
 import { newReplica } from "../domain/ids.ts";
 import type { Queries } from "./pool.ts";
 
-/** The number of shards. It must not change, because stored ownership of endpoints depends on it. */
+/** The number of shards of endpoints. It must not change, because stored ownership of endpoints depends on it. */
 const shardCount = 256;
 
 /** Returns the shard of an application's endpoint. FNV-1a spreads ids that differ only in their last digits. */

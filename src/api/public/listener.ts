@@ -112,14 +112,14 @@ export function publicListener(
 ) {
   const { access, log, trustedProxies = null, traffic = new Traffic(), hstsSeconds = 0 } = options;
   const hsts = hstsSeconds > 0 && { "strict-transport-security": `max-age=${hstsSeconds}` };
-  const admit = (requestContext: RequestContext) => admitWithOrWithout(access, requestContext);
+  const admitAny = (requestContext: RequestContext) => admitWithOrWithout(access, requestContext);
   return (
     listener({
       log,
       headers: { ...crossOrigin, ...hsts },
       trustedProxies,
       traffic,
-      admit,
+      admit: admitAny,
       isCrossOrigin: true,
     })
       .macro("anyone", (_: true) => {
@@ -128,7 +128,7 @@ export function publicListener(
           introspect: input.introspect,
           transform: asGate("anyone", async (context: OpenContext) => {
             input.begin(context.requestContext);
-            await admit(context.requestContext);
+            await admitAny(context.requestContext);
             await input.read(context);
           }),
         };

@@ -103,7 +103,7 @@ test("docs/doctor.md tells of every check what it looks at, and where it runs", 
   const rows = [...page.matchAll(/^\| `([a-z_]+)` +\| (.+?) +\| (.+?) +\|$/gm)].map((row) => row.slice(1));
   const words = { config: "`config check`", server: "console", doctor: "`doctor`" };
   const shown = (places: readonly Place[]) => places.map((place) => words[place]).join(", ");
-  expect(rows).toEqual(checks.map(({ name, places, looksAt }) => [name, shown(places), looksAt]));
+  expect(rows).toEqual(checks.map(({ name, places, examines }) => [name, shown(places), examines]));
 });
 
 test("README names every command", async () => {

@@ -64,7 +64,7 @@ Exit code: 0 if nothing is wrong (warnings do not count), 1 if something is, 2 f
     const withData = url === null || isNamed;
     const findings: Finding[] = [];
     if (!json) await print(`onair ${versionWithCommit}\n`);
-    const asked = {
+    const doctor = {
       url,
       certificate,
       withData,
@@ -77,7 +77,7 @@ Exit code: 0 if nothing is wrong (warnings do not count), 1 if something is, 2 f
       mistakes,
       secretFiles,
       env,
-      asked,
+      doctor,
       program: databaseCheckProgram,
       databaseAt,
       now: Date.now,

@@ -136,7 +136,7 @@ async function textRendering(isTerminal: boolean, env: Environment) {
 
 /** Applies the settings that can change while the server runs. With mistakes, nothing changes. */
 function readAgain(app: App, { config, mistakes }: ReturnType<typeof checkConfig>, log: Log): void {
-  app.certificates.look();
+  app.certificates.check();
   if (mistakes.length > 0) {
     const effect = "the previous settings stay in effect";
     log.error("settings_not_taken", { signal: "SIGHUP", mistakes, effect });

@@ -31,11 +31,11 @@ interface CertificateFiles {
 
 /** A checked certificate in the form that `Bun.serve` takes. */
 export interface Certificate {
-  /** The files that it was read from. */
+  /** The files that the certificate was read from. */
   readonly files: CertificateFiles;
   readonly cert: string;
   readonly key: string;
-  /** null if clients need no certificate. */
+  /** The authorities of client certificates, in PEM; null if clients need no certificate. */
   readonly clientCa: string | null;
   readonly expiresAt: number;
 }
@@ -103,7 +103,7 @@ export function tlsMistakes(
   return mistakes;
 }
 
-/** Loaded on first use, because most servers leave TLS to a proxy. */
+/** Loads `node:crypto` on first use, because most servers leave TLS to a proxy. */
 const crypto = () => require("node:crypto") as typeof import("node:crypto");
 
 /** Reads and checks the files of a listener. Throws a `CertificateError`. */
@@ -173,9 +173,9 @@ function privateKeyOf(file: NamedFile, text: string) {
 /** A listener with a certificate. */
 interface WatchedListener {
   readonly name: string;
-  /** The certificate of its start. */
+  /** The certificate with which the listener was started. */
   readonly certificate: Certificate;
-  /** Sets the certificate for new connections. Throws if it is not accepted. */
+  /** Sets the certificate for new connections. Throws if the listener does not accept it. */
   readonly replace: (certificate: Certificate) => void;
 }
 
@@ -191,7 +191,7 @@ export const warnBeforeMs = 14 * day;
 
 /**
  * Reads the files of certificates at intervals and uses them when they have changed. An unusable certificate is logged
- * once, and the listener keeps the current one. Watching for file events would not do, because a renewal may replace a
+ * once, and the listener keeps the current certificate. Events of files are not enough, because a renewal may replace a
  * link to the directory.
  */
 export class CertificateWatch {
@@ -208,13 +208,13 @@ export class CertificateWatch {
     const { log, now, everyMs = 10 * second } = this.#options;
     const watched = watchOne(listener, log, now);
     this.#watched.push(watched);
-    watched.look();
-    this.#timer ??= setInterval(() => this.look(), everyMs);
+    watched.check();
+    this.#timer ??= setInterval(() => this.check(), everyMs);
   }
 
   /** Reads the files now. */
-  look(): void {
-    for (const one of this.#watched) one.look();
+  check(): void {
+    for (const one of this.#watched) one.check();
   }
 
   /** The time at which the certificate of each listener expires, in milliseconds since the epoch. */
@@ -237,7 +237,7 @@ function watchOne({ name, certificate, replace }: WatchedListener, log: Log, now
     reported = message;
     log.error("certificate_not_taken", { listener: name, message, effect: "the former one stays in use" });
   };
-  const look = () => {
+  const check = () => {
     try {
       const found = readCertificate(files, now());
       const isSame = (["cert", "key", "clientCa"] as const).every((part) => found[part] === inForce[part]);
@@ -256,7 +256,7 @@ function watchOne({ name, certificate, replace }: WatchedListener, log: Log, now
     log.warn("certificate_expires", { listener: name, expires_at: isoOf(inForce), file: files.cert.path });
   };
   return {
-    look,
+    check,
     get expiry() {
       return { listener: name, expiresAt: inForce.expiresAt };
     },

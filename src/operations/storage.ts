@@ -11,7 +11,7 @@ import { databaseIn, logBytes } from "../store/sqlite/directory.ts";
 const checkEveryMs = 5 * second;
 const checkAgainMs = second;
 
-/** Callers wait no longer than this for a check. */
+/** The longest time that callers wait for a check. */
 const checkAtMostMs = second;
 
 const messages: Readonly<Record<StorageFault, string>> = {
@@ -76,7 +76,7 @@ export class StorageWatch {
     this.#report();
   };
 
-  /** Starts checking, logging and announcing. Before that, a start that fails reports the reason itself. */
+  /** Starts checking, logging and announcing. Before this call, a server that cannot start reports the reason. */
   start(check: CheckStorage, announce: Announce = () => {}): void {
     this.#check = check;
     this.#announce = announce;
@@ -99,18 +99,18 @@ export class StorageWatch {
   }
 
   /** Checks now, unless a check has just been made. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const check = this.#check;
     if (check === null || this.#now() - this.#checkedAt < checkAgainMs) return;
     if (this.#checking === null) this.#checkBeganAt = this.#now();
-    this.#checking ??= this.#lookBy(check).finally(() => {
+    this.#checking ??= this.#checkBy(check).finally(() => {
       this.#checking = null;
     });
     await inTime(this.#checking, checkAtMostMs);
     if (this.#checking !== null && this.#now() - this.#checkBeganAt > stalledAfterMs) this.note("stalled");
   }
 
-  async #lookBy(check: CheckStorage): Promise<void> {
+  async #checkBy(check: CheckStorage): Promise<void> {
     const before = this.#fault;
     // The check fails when a server that is stopping closes the storage.
     const found = await check(before !== null).catch(() => before);
@@ -125,7 +125,7 @@ export class StorageWatch {
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#check === null) return;
-    const next = () => this.look().finally(() => this.#schedule());
+    const next = () => this.check().finally(() => this.#schedule());
     this.#timer = setTimeout(next, this.#fault === null ? checkEveryMs : checkAgainMs).unref();
   }
 }
@@ -133,7 +133,7 @@ export class StorageWatch {
 /** The sizes of the disk and of the database on it, in bytes. */
 export interface StorageSizes {
   readonly total_bytes: number;
-  /** Available to a user without privileges. */
+  /** The space that a user without privileges can use. */
   readonly free_bytes: number;
   readonly database_bytes: number;
 }
@@ -153,7 +153,7 @@ export function logBytesOf(directory: string): number {
   return logBytes(databaseIn(directory));
 }
 
-/** The sizes of the kinds of data, and when they were measured, in milliseconds since the epoch. */
+/** The sizes of the kinds of data, and the time of the measurement in milliseconds since the epoch. */
 export interface MeasuredKinds {
   readonly kinds: KindSizes;
   readonly at: number;
@@ -164,7 +164,7 @@ const waitAtMostMs = 2 * second;
 
 /**
  * Returns a function that measures at most once an hour. While a measurement takes longer than two seconds, and when it
- * fails, the function returns the former one; null without any.
+ * fails, the function returns the former measurement; null without one.
  */
 export function hourlyKinds(
   measure: () => Promise<KindSizes>,

@@ -12,7 +12,7 @@ import type { AwsVariables } from "../operations/backups/destination.ts";
 import {
   type BackupConfig,
   type BackupKeeper,
-  backupsElsewhere,
+  externalBackups,
   openBackups,
 } from "../operations/backups/open-backups.ts";
 import { platformData } from "../platform/platform-data.ts";
@@ -144,7 +144,7 @@ async function backupsOf(
   { store }: Engine,
   { location, backups, aws, log }: AppOnDataOptions,
 ): Promise<BackupKeeper> {
-  if ("database" in location) return backupsElsewhere;
+  if ("database" in location) return externalBackups;
   return openBackups(location.directory, backups, {
     dataId: () => dataIdOf(store),
     isHeld: async () => Boolean(await store.settings.get(heldSetting)),

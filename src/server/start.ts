@@ -26,8 +26,8 @@ import { minute, second } from "../domain/time.ts";
 import type { AwsVariables } from "../operations/backups/destination.ts";
 import {
   type BackupKeeper,
-  backupLookMs,
-  backupsElsewhere,
+  backupCheckMs,
+  externalBackups,
   openBackups,
 } from "../operations/backups/open-backups.ts";
 import { CertificateWatch, listenerCertificates } from "../operations/certificates.ts";
@@ -98,7 +98,7 @@ export interface App {
   /** Applies the settings that may change while the server runs. */
   reload(settings: Config): Reloaded;
   /** Reads the certificates from their files again. */
-  readonly certificates: Pick<CertificateWatch, "look">;
+  readonly certificates: Pick<CertificateWatch, "check">;
   /** Reports not ready; after the drain delay waits for requests and attempts in flight, then closes everything. */
   stop(): Promise<void>;
 }
@@ -306,7 +306,7 @@ async function requirePortalLogin({ portalLogin, publicUrl }: Config, store: Sto
 /** Opens the backups of a data directory. Throws if their settings cannot be used. */
 async function openBackupKeeper(core: Core, { outcomes }: Memory): Promise<BackupKeeper> {
   const { config, engine, log, now, location, options } = core;
-  if ("database" in location) return backupsElsewhere;
+  if ("database" in location) return externalBackups;
   return openBackups(location.directory, config, {
     dataId: () => dataIdOf(engine.store),
     program: backupProgram,
@@ -492,7 +492,7 @@ async function startAdminListener(
     trustedProxies: trustedProxies(config.trustedProxies),
     async whyNotReady() {
       if (life.phase !== "serving") return `The server is ${life.phase}`;
-      await storage.look();
+      await storage.check();
       return storage.problem;
     },
     traffic: {
@@ -573,7 +573,7 @@ function startServices(
   lookForFindings: () => Promise<void>,
 ) {
   const sizes = "directory" in location ? [samplingSizes(location.directory, engine.store, now)] : [];
-  const backing = repeating("backups", backupLookMs, () => backups.look());
+  const backing = repeating("backups", backupCheckMs, () => backups.check());
   const finding = repeating("findings", findEveryMs, lookForFindings);
   let minuteNow = Math.floor(now() / minute);
   const storing = storingStatistics(counter, engine.store, log, () => {

@@ -160,10 +160,10 @@ describe("the storage", () => {
     found = "full";
     watch.note("full");
     watch.note("full");
-    await watch.look();
+    await watch.check();
     found = null;
     time += 1_000;
-    await watch.look();
+    await watch.check();
     watch.stop();
     expect(told.map(([type, { fault }]) => [type, fault])).toEqual([
       ["storage.failing", "full"],

@@ -159,7 +159,7 @@ test("a renewed certificate is used; a request and a stream in progress continue
   });
   expect([stream.status, await handshake(app.publicUrl)]).toEqual([200, "one TLSv1.3"]);
   renew(pair, other);
-  app.certificates.look();
+  app.certificates.check();
   expect(await handshake(app.publicUrl)).toBe("other TLSv1.3");
   expect((await fetch(`${app.publicUrl}/public/v1/public-key`, { tls })).status).toBe(200);
   const reader = stream.body?.getReader();
@@ -186,16 +186,16 @@ test("an invalid renewal is logged once, and the previous certificate stays", as
   const certificate = readCertificate(files, now);
   watch.add({ name: "public", certificate, replace: ({ cert }) => void taken.push(cert) });
   copyFileSync(other.cert, pair.cert); // the key comes later
-  watch.look();
-  watch.look();
+  watch.check();
+  watch.check();
   expect(taken).toEqual([]);
   copyFileSync(other.key, pair.key);
   await until(() => taken.length > 0); // by itself
   watch.stop();
   expect(taken).toEqual([readFileSync(other.cert, "utf8")]);
   now += 20 * day;
-  watch.look();
-  watch.look();
+  watch.check();
+  watch.check();
   await log.flush();
   const events = lines.map((line) => (JSON.parse(line) as { event: string }).event);
   expect(events).toEqual(["certificate_not_taken", "certificate_replaced", "certificate_expires"]);

@@ -11,7 +11,7 @@ import { explainedUse, openDestination } from "./open-destination.ts";
  * The thread that makes one backup.
  */
 
-// On Linux this applies to the calling thread alone: the server's work goes first.
+// On Linux this applies only to the calling thread: the server's threads have priority.
 if (process.platform === "linux") setPriority(0, 19);
 
 /** The contract of the thread. */

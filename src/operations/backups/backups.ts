@@ -52,7 +52,7 @@ export interface BackupsOptions {
 
 interface BackupContent {
   readonly backup: Backup;
-  /** Its file; null when it is not on this machine. */
+  /** The file of the backup; null when it is not on this machine. */
   readonly path: string | null;
   read(range: ByteRange): ReadableStream<Uint8Array>;
 }
@@ -77,7 +77,7 @@ export class Backups {
     const { everyMs, now, monotonic = () => performance.now(), announce = () => {} } = options;
     this.#options = options;
     this.#list = new KeptList(options.destination, options.dataId, monotonic);
-    // Above all known ids, so that the newest backup has the highest id even if the clock was set back.
+    // New ids are above all known ids, so that the newest backup has the highest id even if the clock was set back.
     this.#newId = ulidSource(() => Math.max(now(), (this.#list.newestAt ?? 0) + 1));
     this.#schedule = everyMs === null ? null : new BackupSchedule({ everyMs, now, monotonic });
     this.#watch = new BackupWatch({ schedule: this.#schedule, monotonic, announce });
@@ -85,8 +85,7 @@ export class Backups {
 
   /**
    * Lists the backups of a directory; a destination on the network is listed at the first check. Removes partial files
-   * of an earlier process. In a directory outside of the data directory it does so only if they cannot be those of
-   * another server.
+   * of an earlier process; in a directory outside of the data directory, only if they cannot belong to another server.
    */
   async begun(): Promise<this> {
     const { data, destination, isHeld } = this.#options;
@@ -100,7 +99,7 @@ export class Backups {
     return this;
   }
 
-  /** The state as known, without access to the destination. */
+  /** The state as known. The destination is not accessed. */
   get state(): BackupState {
     const { everyMs } = this.#options;
     const { known, newestAt } = this.#list;
@@ -111,11 +110,11 @@ export class Backups {
    * Begins a backup if one is due, and reports when the newest is too old. To be called at intervals. Resolves at once
    * when the server stops, even if the destination does not respond.
    */
-  async look(): Promise<void> {
-    await Promise.race([this.#look(), this.#stopped.promise]);
+  async check(): Promise<void> {
+    await Promise.race([this.#check(), this.#stopped.promise]);
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     if (this.#isStopped || this.#running) return;
     if (this.#list.known === null && this.#schedule?.isDue(null) === false) return;
     try {
@@ -127,9 +126,9 @@ export class Backups {
     }
     const { known, newestAt } = this.#list;
     if (known === null || this.#isStopped) return;
-    this.#watch.look(newestAt);
+    this.#watch.check(newestAt);
     if (this.#schedule && (await this.#options.isHeld?.())) return;
-    // `begin` logs and reports its failure itself.
+    // `begin` logs and reports the failure.
     if (this.#schedule?.isDue(newestAt)) await this.begin(false).catch(() => {});
   }
 
@@ -166,8 +165,8 @@ export class Backups {
   /** Backups with ids below `below`, the newest first; "" for the first page. */
   async page(below: string, limit: number): Promise<Backup[]> {
     const all = await this.#all();
-    const behind = below === "" ? all : all.filter(({ id }) => id < below);
-    return behind.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
+    const older = below === "" ? all : all.filter(({ id }) => id < below);
+    return older.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
   }
 
   /** Rejects with `not_found`. */
@@ -233,7 +232,7 @@ export class Backups {
   }
 
   async #all(): Promise<Backup[]> {
-    // Before the files are listed, so that a backup that ends meanwhile is not missed.
+    // Running and failed backups are read before the list of files, so that a backup that ends meanwhile is not missed.
     const others = [...this.#failed, ...(this.#running ? [await this.#running.shown()] : [])];
     const ids = new Set(others.map(({ id }) => id));
     const kept = await this.#list.list();
@@ -261,7 +260,7 @@ export class Backups {
       if (kept) await this.#removeOld(id);
     } catch (error) {
       if (this.#isStopped) return;
-      // The thread cannot do this itself after a crash.
+      // A thread that has crashed leaves its partial files.
       this.#removePartialsOf(id);
       log.failure("backup.failed", error, { id });
       const failed = { ...(await running.shown()), error: publicMessage(error), finished_at: now() };
@@ -310,8 +309,8 @@ interface RunOptions {
 }
 
 /**
- * The pause between two syncs of a growing backup. Without them its pages reach the disk all at once at the end, and a
- * small sync of another file waits for all of them.
+ * The pause between two syncs of a growing backup. Without these syncs, all of its pages reach the disk at the end, and
+ * a small sync of another file waits for all of them.
  */
 const syncPauseMs = 20;
 const syncsPerChange = 20;
@@ -323,9 +322,9 @@ export class BackupRun {
   readonly #directory: string;
   #thread: Thread<BackupThread> | null = null;
   #hasEnded = false;
-  /** The expected size; null before it is known. */
+  /** The expected size in bytes; null before it is known. */
   #expectedBytes: number | null = null;
-  /** The last known size. */
+  /** The last known size in bytes. */
   #writtenBytes = 0;
 
   constructor(options: RunOptions) {
@@ -367,7 +366,7 @@ export class BackupRun {
   /** The backup with its progress so far. */
   async shown(): Promise<Backup> {
     const { start } = this.#options;
-    // At the end the partial file is renamed, uploaded or encrypted, so its size may shrink.
+    // At the end the partial file is renamed, uploaded or encrypted, so the size may shrink.
     const bytes = Math.max(this.#writtenBytes, await partialSize(this.#directory, this.id));
     this.#writtenBytes = bytes;
     const expected = this.#expectedBytes;

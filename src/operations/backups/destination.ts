@@ -13,7 +13,7 @@ export type DestinationSettings =
     });
 
 interface S3Options {
-  /** null for that of the environment variables, or else AWS. */
+  /** The URL of the storage; null for the one in the environment variables, or else that of AWS. */
   readonly endpoint: string | null;
   readonly region: string | null;
   readonly aws: AwsVariables;
@@ -34,7 +34,7 @@ const awsNames = [
   "AWS_ENDPOINT_URL",
 ] as const;
 
-/** Returns these variables of an environment. */
+/** Returns the variables of AWS's tools in an environment. */
 export function awsVariables(env: Readonly<Record<string, string | undefined>>): AwsVariables {
   return Object.fromEntries(awsNames.map((name) => [name, env[name]]));
 }
@@ -67,7 +67,7 @@ export function destinationDirectory({ data, destination }: Pick<NewBackup, "dat
 export interface CheckedFile {
   readonly path: string;
   readonly size: number;
-  /** In hexadecimal. */
+  /** The hash of the content, in hexadecimal. */
   readonly sha256: string;
 }
 
@@ -95,7 +95,7 @@ export interface BackupDestination {
 /** The file in a destination that contains the id of the data that has claimed it. */
 export const ownerFile = "onair-data-id";
 
-/** Parses the content of such a file; null when it is empty. */
+/** Parses the content of the file `onair-data-id`; null when it is empty. */
 export const ownerIn = (text: string): string | null => text.trim() || null;
 
 /** The error when other data has claimed the destination. */

@@ -3,7 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { StoreError } from "../../domain/store.ts";
 import { writePrivately } from "./files.ts";
 
-/** Throws `invalid_parameter` for a public key with a wrong checksum. */
+/** Returns an encrypter for public keys of age. Throws `invalid_parameter` for a key with a wrong checksum. */
 export function encrypterFor(recipients: readonly string[]): Encrypter {
   const encrypter = new Encrypter();
   for (const recipient of recipients) {
@@ -19,7 +19,7 @@ export function encrypterFor(recipients: readonly string[]): Encrypter {
   return encrypter;
 }
 
-/** Encrypts a file into another one, which only its owner can read, in the format of age. */
+/** Encrypts a file in the format of age. The encrypted file is readable only for its owner. */
 export async function encryptFile(from: string, to: string, recipients: readonly string[]): Promise<void> {
   const content = await encrypterFor(recipients).encrypt(Bun.file(from).stream());
   await writePrivately(to, content, () => {});
@@ -56,7 +56,7 @@ export async function* decrypted(
   }
 }
 
-/** Throws a `TypeError` when it is not a secret key of age. */
+/** Throws a `TypeError` for a text that is not a secret key of age. */
 export function requireIdentity(identity: string): void {
   try {
     new Decrypter().addIdentity(identity);

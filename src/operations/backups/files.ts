@@ -12,22 +12,22 @@ import { basename, join } from "node:path";
 
 /*
  * The files of backups. A backup's name holds its id and hash, so renaming a file is the one step that completes a
- * backup, and a copy elsewhere can be verified.
+ * backup, and a copy of the file can be verified.
  */
 
 const wholeName = /^([0-7][0-9A-HJKMNP-TV-Z]{25})\.([0-9a-f]{64})\.db(\.age)?$/;
-/** A partial backup, plain or encrypted, or SQLite's journal beside it. */
+/** The name of a partial backup, plain or encrypted, or of SQLite's journal for it. */
 const partialName = /^[0-7][0-9A-HJKMNP-TV-Z]{25}\.partial(\.age|-journal|-wal|-shm)?$/;
 
 /** A complete backup, by its file or object. */
 export interface KeptBackup {
   readonly name: string;
   readonly id: string;
-  /** Of the stored, possibly encrypted file, in hexadecimal. */
+  /** The hash of the stored, possibly encrypted file, in hexadecimal. */
   readonly sha256: string;
   readonly isEncrypted: boolean;
   readonly size: number;
-  /** When it was completed, in milliseconds since the epoch. */
+  /** When the backup was completed, in milliseconds since the epoch. */
   readonly keptAt: number;
 }
 
@@ -65,7 +65,7 @@ export function keepPartial(directory: string, partial: string, name: string): v
   syncDirectory(directory);
 }
 
-/** Removes the files of incomplete backups, or of one with this id. */
+/** Removes the files of all incomplete backups, or only of the one with this id. */
 export function removePartials(directory: string, id = ""): void {
   for (const name of namesIn(directory))
     if (name.startsWith(id) && partialName.test(name)) rmSync(join(directory, name), { force: true });
@@ -123,9 +123,8 @@ const syncedBytes = 4 * 1024 * 1024;
 const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
 
 /**
- * Writes a stream into a file readable only for its owner, in place of an existing one, but not where a link leads to;
- * resolves when it is on disk.
- * Calls `wrote` with the number of bytes so far.
+ * Writes a stream into a file that is readable only for its owner. Replaces an existing file, but follows no symbolic
+ * link. Calls `wrote` with the number of bytes so far. Resolves when the content is on disk.
  */
 export async function writePrivately(
   path: string,
@@ -135,7 +134,7 @@ export async function writePrivately(
   const hasher = new Bun.CryptoHasher("sha256");
   let size = 0;
   let synced = 0;
-  // Not "node:fs/promises": `fs` loads that on first use, which keeps it out of the start.
+  // `fs` loads its promises on first use. An import of "node:fs/promises" would load them at the start.
   const file = await fs.promises.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
   try {
     await file.chmod(0o600);
@@ -150,7 +149,7 @@ export async function writePrivately(
     }
     await file.sync();
   } catch (error) {
-    // The system names no file for a failed write.
+    // The system's error for a failed write names no file.
     throw error instanceof Error && "syscall" in error && error.syscall !== "read"
       ? Object.assign(error, { path })
       : error;

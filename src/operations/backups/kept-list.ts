@@ -10,10 +10,10 @@ import {
 import type { KeptBackup } from "./files.ts";
 import { openDestination } from "./open-destination.ts";
 
-/** A list read over the network is cached for this time. */
-const listAgainMs = 10 * minute;
-/** For this time after a failure, callers get the same error without another request. */
-const askAgainMs = minute;
+/** The time for which a list read over the network is cached. */
+const cachedMs = 10 * minute;
+/** The time after a failure in which callers get the same error without another request. */
+const cachedErrorMs = minute;
 
 /** A cached list of the complete backups in a destination. */
 export class KeptList {
@@ -28,7 +28,7 @@ export class KeptList {
   #unlisted: { readonly error: unknown; readonly at: number } | null = null;
 
   /**
-   * @param dataId the id of the data whose backups they are
+   * @param dataId returns the id of the data whose backups are listed
    * @param monotonic a monotonic clock, in milliseconds
    */
   constructor(settings: DestinationSettings, dataId: () => Promise<string>, monotonic: () => number) {
@@ -37,7 +37,7 @@ export class KeptList {
     this.#monotonic = monotonic;
   }
 
-  /** null before the list was first read. */
+  /** The backups as last listed; null before the list was first read. */
   get known(): readonly KeptBackup[] | null {
     return this.#known;
   }
@@ -52,13 +52,14 @@ export class KeptList {
   }
 
   /**
-   * Reads a directory on each call, and other destinations a few times an hour. Rejects when they cannot be reached.
+   * Returns the backups. Reads a directory on each call, and other destinations a few times an hour. Rejects when the
+   * destination cannot be reached.
    */
   async list(): Promise<readonly KeptBackup[]> {
     const at = this.#monotonic();
     if (this.#settings.kind === "directory") return this.#shared();
-    if (this.#known !== null && at - this.#listedAt < listAgainMs) return this.#known;
-    if (this.#unlisted && at - this.#unlisted.at < askAgainMs) throw this.#unlisted.error;
+    if (this.#known !== null && at - this.#listedAt < cachedMs) return this.#known;
+    if (this.#unlisted && at - this.#unlisted.at < cachedErrorMs) throw this.#unlisted.error;
     return this.#shared();
   }
 
@@ -106,7 +107,7 @@ export class KeptList {
       return this.#known;
     } catch (error) {
       this.#unlisted = { error, at: this.#monotonic() };
-      // Expires the cache: later calls reject, too, and do not return an outdated list.
+      // Expires the cache, so that later calls reject and do not return an outdated list.
       this.#listedAt = Number.NEGATIVE_INFINITY;
       throw error;
     }
@@ -130,14 +131,14 @@ export function shownKept({ id, size, sha256, isEncrypted, keptAt }: KeptBackup)
 
 interface KeepOptions {
   readonly keep: number;
-  /** null for no limit of age. */
+  /** Days after which backups are removed; null for no limit of age. */
   readonly keepDays: number | null;
   readonly now: number;
-  /** The id of the backup just made. It stays even if the clock was wrong. */
+  /** The id of the backup just made. That backup stays even if the clock was wrong. */
   readonly made: string;
 }
 
-/** The newest backups stay whatever their age: a clock that is far ahead must not remove all of them. */
+/** The newest backups that stay whatever their age: a clock that is far ahead must not remove all backups. */
 const alwaysKept = 3;
 
 /**

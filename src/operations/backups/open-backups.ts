@@ -12,10 +12,10 @@ import {
 import { backupDirectory } from "./files.ts";
 import { openDestination } from "./open-destination.ts";
 
-/** The backups of a server. `state` is null when they are made by other software. */
+/** The backups of a server. `state` is null when other software makes them. */
 export type BackupKeeper = Pick<
   Backups,
-  "look" | "begin" | "page" | "find" | "content" | "remove" | "stop"
+  "check" | "begin" | "page" | "find" | "content" | "remove" | "stop"
 > & { readonly state: BackupState | null };
 
 const refuse = async (): Promise<never> => {
@@ -23,9 +23,9 @@ const refuse = async (): Promise<never> => {
 };
 
 /** Replaces `Backups` when the data is in PostgreSQL. */
-export const backupsElsewhere: BackupKeeper = {
+export const externalBackups: BackupKeeper = {
   state: null,
-  async look() {},
+  async check() {},
   begin: refuse,
   page: async () => [],
   find: refuse,
@@ -46,7 +46,7 @@ export interface BackupConfig {
 }
 
 /** The interval of checks whether a backup is due. */
-export const backupLookMs = 10 * second;
+export const backupCheckMs = 10 * second;
 
 /** The destination of the backups of a data directory. */
 function backupDestination(

@@ -17,8 +17,8 @@ import {
 import { isMissing, keepPartial, wholeBackups } from "./files.ts";
 
 /**
- * Throws `unavailable` with advice when a backup could not read the database or write to its directories. Without the
- * database nothing may be written: that would create a data directory again that was moved away.
+ * Throws `unavailable` with advice when a backup could not read the database or write to its directories. Nothing may
+ * be written without the database, because that would create a data directory again that was moved away.
  */
 export async function requireUsable(backup: NewBackup): Promise<void> {
   const file = databaseIn(backup.data);
@@ -39,7 +39,7 @@ export async function requireUsable(backup: NewBackup): Promise<void> {
   }
 }
 
-/** Returns the error of a system call on a directory of backups, with what to do; any other error unchanged. */
+/** Adds advice to the error of a system call on a directory of backups. Returns any other error unchanged. */
 export function explainedUse(error: unknown, directory: string): unknown {
   const code = faultCode(error);
   if (/^(ENOSPC|EDQUOT)$/.test(code)) return noSpaceForBackup();
@@ -58,7 +58,7 @@ function adviceFor(code: string): string {
   return "Check that it is there, and its disk.";
 }
 
-/** The directory, or its nearest existing ancestor, in which it will be created. */
+/** The directory, or its nearest existing ancestor, in which the directory will be created. */
 export async function existing(directory: string): Promise<{ readonly at: string; readonly dev: number }> {
   try {
     return { at: directory, dev: (await fs.promises.stat(directory)).dev };
@@ -112,7 +112,7 @@ class DirectoryDestination implements BackupDestination {
 
   async #claim(id: string): Promise<string> {
     const file = join(this.#directory, ownerFile);
-    // The name contains the id, so that the next claim for the same data removes the file of an interrupted one.
+    // The name contains the id, so that the next claim for the same data removes the file of an interrupted claim.
     const written = `${file}.${id}`;
     const remove = () => fs.promises.rm(written, { force: true });
     const known = await this.owner();
@@ -151,14 +151,14 @@ async function giveName(written: string, name: string): Promise<void> {
     });
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
-    // An empty file was left behind by a full disk; any other one belongs to a server that was first.
+    // A full disk leaves an empty file. A file with content is the claim of another server.
     if ((await stat(name)).size === 0) await rename(written, name);
   }
 }
 
 const codeOf = (error: unknown) => (error as { code?: string }).code;
 
-/** Returns "" when there is no such file. */
+/** Reads a file. Returns "" when it does not exist. */
 async function textOf(file: string): Promise<string> {
   try {
     return await fs.promises.readFile(file, "utf8");
@@ -177,14 +177,15 @@ type PlannedBackup = Pick<NewBackup, "data" | "destination" | "recipients">;
  */
 export async function tooSmallFor(backup: PlannedBackup): Promise<TooSmall | null> {
   const file = databaseIn(backup.data);
-  // By name: opening and closing the file here would release SQLite's POSIX locks on it, which belong to the process.
+  // Sizes are read by name. Opening and closing a file would release SQLite's POSIX locks on it, which belong to the
+  // process.
   const sizes = await Promise.all(
     [file, `${file}-wal`].map((path) => fs.promises.stat(path).catch(() => ({ size: 0 }))),
   );
   const bytes = sizes.reduce((sum, { size }) => sum + size, 0);
   const directories = [workDirectory(backup)];
   if (backup.recipients.length > 0) directories.push(destinationDirectory(backup));
-  /** By the number of the file system. */
+  /** The bytes needed on each file system, by its number. */
   const needed = new Map<number, { readonly at: string; readonly bytes: number }>();
   for (const directory of directories) {
     const { at, dev } = await existing(directory);

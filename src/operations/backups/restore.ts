@@ -21,9 +21,9 @@ import { type Content, readName, syncDirectory, writePrivately } from "./files.t
 
 /** A backup to restore. */
 export interface BackupSource {
-  /** Its name in messages. */
+  /** The name of the backup in messages. */
   readonly shown: string;
-  /** The name of its file, which may contain its hash. */
+  /** The file name of the backup, which may contain its hash. */
   readonly name: string;
   open(): ReadableStream<Uint8Array>;
 }
@@ -54,11 +54,11 @@ export function fileSource(file: string): BackupSource {
 
 /**
  * Restores a backup into a data directory that no other process uses. The copy is checked before it becomes the
- * database, and sends nothing until it is released. Throws a `StoreError` with the reason; then it removes the copy.
+ * database, and sends nothing until it is released. A restore that fails removes the copy and throws a `StoreError`.
  */
 export async function restoreBackup(restoring: Restoring): Promise<Content & { counts: DatabaseCounts }> {
   const { source, data, wrote, checking } = restoring;
-  // Opened before the lock, with which a process of root becomes the owner of the directory.
+  // The source is opened before the lock is taken, because a process of root then continues as the directory's owner.
   const stored = await opened(source);
   let lock: DirectoryLock;
   try {
@@ -101,7 +101,7 @@ const ageHeader = "age-encryption.org/v1\n";
 
 /** The content of a backup, of which the first part has been read. */
 interface StoredContent {
-  /** Returns the next part; undefined at the end. Rejects with the error of opening, too. */
+  /** Returns the next part; undefined at the end. Also rejects with an error of opening the backup. */
   next(): Promise<Uint8Array | undefined>;
   cancel(): Promise<void>;
 }

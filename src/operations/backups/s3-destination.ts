@@ -11,13 +11,13 @@ import { type KeptBackup, readName } from "./files.ts";
 import { elements, field, S3Fault, type S3Patience, S3Requests } from "./s3.ts";
 
 const mebibyte = 1024 * 1024;
-/** One part is in memory at a time. */
+/** The smallest part of an upload. One part is in memory at a time. */
 const leastPartBytes = 8 * mebibyte;
-/** S3 accepts at most 10,000 parts of an object. */
+/** The most parts of an upload, below the 10,000 that S3 accepts. */
 const mostParts = 9_000;
-/** A younger incomplete upload may belong to another server that is making a backup now, such as a restored copy. */
-const abandonedAfterMs = day;
-/** The most pages of a list, each of 1,000 objects, the newest last. */
+/** The age from which incomplete uploads are aborted. A younger one may be of another server's current backup. */
+const abortedAfterMs = day;
+/** The most pages of a list. A page has 1,000 objects, the newest last. */
 const mostPages = 100;
 
 /** A bucket of S3-compatible storage as the destination of backups, under a prefix that has nothing else. */
@@ -63,8 +63,8 @@ export class S3Destination implements BackupDestination {
 
   /** Uploads the file, in parts if it is large, then reads it back to verify it. */
   async keep(file: CheckedFile, name: string): Promise<void> {
-    // After a failure, the next backup cleans up.
-    await this.#abortAbandoned().catch(() => {});
+    // If old uploads cannot be aborted, the next backup aborts them.
+    await this.#abortOldUploads().catch(() => {});
     const key = this.#prefix + name;
     if (file.size <= this.#partBytes) await this.#putPart(file, { key }, 0, file.size);
     else await this.#putInParts(file, key);
@@ -91,7 +91,7 @@ export class S3Destination implements BackupDestination {
   async claim(id: string): Promise<string> {
     const known = await this.owner();
     if (known !== null) return known;
-    // The first call creates the file; the second one tests whether another server could still overwrite it.
+    // The first call creates the file; the second call tests whether another server could still overwrite it.
     if (!(await this.keepsFirst(id)) && !(await this.keepsFirst(id))) {
       await this.#requests.text(this.#ownedBy(id));
       // The last write wins: another server that found no owner at the same time may still be writing.
@@ -210,11 +210,11 @@ export class S3Destination implements BackupDestination {
   }
 
   /** Aborts uploads that were never completed, for example because the server was killed. */
-  async #abortAbandoned(): Promise<void> {
+  async #abortOldUploads(): Promise<void> {
     const answer = await this.#requests.list({ uploads: "", prefix: this.#prefix });
     for (const entry of elements(answer, "Upload")) {
       const key = field(entry, "Key");
-      const isOld = Date.parse(field(entry, "Initiated")) < this.#now() - abandonedAfterMs;
+      const isOld = Date.parse(field(entry, "Initiated")) < this.#now() - abortedAfterMs;
       if (isOld && this.#nameOf(key)) await this.#abort(key, field(entry, "UploadId"));
     }
   }

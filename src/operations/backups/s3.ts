@@ -106,7 +106,7 @@ export function readCredentials(aws: AwsVariables): S3Credentials {
   );
 }
 
-/** Returns "" when the file cannot be read. */
+/** Reads a file. Returns "" when it cannot be read. */
 function textOf(file: string): string {
   try {
     return readFileSync(file, "utf8");
@@ -129,14 +129,14 @@ function profileIn(text: string, profile: string): Readonly<Record<string, strin
 
 interface S3Request {
   readonly method: "GET" | "PUT" | "POST" | "DELETE";
-  /** Empty for the bucket itself. */
+  /** The key of the object; empty for the bucket itself. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array<ArrayBuffer>;
   /** Overrides the time limit of all requests. */
   readonly timeoutMs?: number;
-  /** The longest answer. */
+  /** The most bytes of the answer. */
   readonly answerBytes?: number;
 }
 
@@ -146,15 +146,15 @@ export interface S3Patience {
   readonly attempts: number;
   /** The pause before the second attempt; it doubles for each further one. */
   readonly pauseMs: number;
-  /** The limit for an answer, and for the next bytes of a streamed one. */
+  /** The time limit for an answer, and for the next bytes of a streamed answer. */
   readonly timeoutMs: number;
-  /** The limit for the upload of a part: enough for 8 MiB at 28 kB/s. */
+  /** The time limit for the upload of a part: enough for 8 MiB at 28 kB/s. */
   readonly partTimeoutMs: number;
 }
 
 const patient: S3Patience = { attempts: 4, pauseMs: 1_000, timeoutMs: 60_000, partTimeoutMs: 300_000 };
 
-/** A page of a list has at most 1,000 keys of 1,024 bytes, each with entities. */
+/** The most bytes of answers. A page of a list has at most 1,000 keys of 1,024 bytes, each with entities. */
 const mostBytes = { list: 8 * 1024 * 1024, answer: 64 * 1024, error: 16 * 1024 };
 
 type S3Settings = Extract<DestinationSettings, { kind: "s3" }>;
@@ -201,7 +201,7 @@ export class S3Requests {
     });
   }
 
-  /** Sends a request and yields the bytes of the answer as they arrive. Not retried. */
+  /** Sends a request without retries, and yields the bytes of the answer as they arrive. */
   async *bytes(request: S3Request): AsyncGenerator<Uint8Array> {
     const { timeoutMs } = this.patience;
     const silent = new AbortController();

@@ -7,19 +7,19 @@ interface ScheduleOptions {
   readonly monotonic: () => number;
 }
 
-/** A backup further in the future than this was made while the clock was ahead. */
+/** A backup that is further in the future than this time was made while the clock was ahead. */
 const toleranceMs = minute;
 const longestRetryMs = hour;
 
 /**
  * Decides when the next backup is due: once in each period of the wall clock, so that restarts neither move nor repeat
- * it, and a missed one is made up for. A second rule by elapsed time holds when the clock is set: at least half a
- * period, and at most a whole one, passes between backups.
+ * it, and a missed backup is made later. A second rule by elapsed time holds when the clock is set: at least half a
+ * period, and at most a whole period, passes between backups.
  */
 export class BackupSchedule {
   readonly #options: ScheduleOptions;
   readonly #startedAt: number;
-  /** By the monotonic clock. */
+  /** When this process made the last backup, by the monotonic clock; null without one. */
   #madeAt: number | null = null;
   #retryAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
@@ -69,7 +69,7 @@ export class BackupSchedule {
     return newestAt === null ? elapsedMs : Math.max(now() - newestAt, elapsedMs);
   }
 
-  /** The latest moment of the monotonic clock for the next backup. */
+  /** The latest time of the next backup, by the monotonic clock. */
   #latest(newestAt: number): number {
     const { everyMs, now, monotonic } = this.#options;
     if (this.#madeAt !== null) return this.#madeAt + everyMs;
@@ -107,7 +107,7 @@ export class BackupWatch {
     this.#options = options;
   }
 
-  /** Reports each failure of a requested backup, and failures of scheduled ones once a day. */
+  /** Reports each failure of a requested backup, and failures of scheduled backups once a day. */
   failed(reason: string, byHand: boolean): void {
     if (!byHand && this.#isRecent(this.#failureNoticeAt)) return;
     if (!byHand) this.#failureNoticeAt = this.#options.monotonic();
@@ -126,7 +126,7 @@ export class BackupWatch {
    * Reports when the newest backup is too old.
    * @param newestAt when the newest backup began; null without one
    */
-  look(newestAt: number | null): void {
+  check(newestAt: number | null): void {
     const { schedule, monotonic, announce } = this.#options;
     if (!schedule?.isOverdue(newestAt) || this.#isRecent(this.#overdueNoticeAt)) return;
     this.#overdueNoticeAt = monotonic();

@@ -68,8 +68,8 @@ export const checks: readonly Check[] = [
 ];
 
 /**
- * Runs the checks of a place in turn. A check that fails is itself wrong, and does not stop the others. What is in
- * order is left out where the server of `--url` reports the same check.
+ * Runs the checks of a place in turn. A check that throws gives a finding `wrong`, and the other checks run. A finding
+ * `ok` is left out where the server of `--url` reports the same check.
  */
 export async function* examine(options: SubjectOptions): AsyncGenerator<Finding> {
   const subject = new Subject(options);
@@ -99,12 +99,12 @@ async function* resultsOf(check: Check, subject: Subject): AsyncGenerator<Findin
   }
 }
 
-/** How long findings are cached, because the console requests them often. */
+/** The time for which findings are cached, because the console requests them often. */
 const keptMs = 10 * second;
 
 /** Returns the checks that a running server makes on itself, for operators. */
 export function runningFindings(
-  options: Omit<SubjectOptions, "place" | "asked">,
+  options: Omit<SubjectOptions, "place" | "doctor">,
 ): () => Promise<readonly Finding[]> {
   let last: { readonly at: number; readonly findings: Promise<readonly Finding[]> } | null = null;
   return () => {

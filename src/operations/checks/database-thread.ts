@@ -5,7 +5,7 @@ import type { BrokenBodies, FileFacts } from "../../store/sqlite/sizes.ts";
 import type { DatabaseCheck, DatabaseThread } from "./database-worker.ts";
 
 /*
- * Reads of a database that take long, in a thread of their own. A program is the URL of `database-worker.ts`.
+ * Reads of a database that take long, in a thread of their own. `program` is the URL of `database-worker.ts`.
  */
 
 function checkThread(program: string, start: DatabaseCheck) {
@@ -21,7 +21,7 @@ function checkThread(program: string, start: DatabaseCheck) {
 }
 
 /** Reads the facts of a database that this server uses: counting its users would block requests. */
-export async function factsElsewhere(program: string, data: string): Promise<FileFacts> {
+export async function factsInThread(program: string, data: string): Promise<FileFacts> {
   const { remote, started, end } = checkThread(program, { data, full: false });
   return started.then(() => remote.facts()).finally(end);
 }
@@ -32,7 +32,7 @@ export async function measuredSizes(program: string, data: string): Promise<Kind
   return started.then(() => remote.sizes()).finally(end);
 }
 
-/** Reads of all pages of a database. Each resolves with null at the common time limit. Reject when it is unreadable. */
+/** Reads of all pages of a database. They resolve with null at a common time limit, and reject if it is unreadable. */
 export interface Pages {
   /** Returns the faults of pages and indexes. */
   broken(): Promise<string[] | null>;

@@ -7,7 +7,7 @@ import { measuredSizes } from "./database-thread.ts";
 import type { Check } from "./subject.ts";
 
 /*
- * Checks of the database, in a file or in PostgreSQL, and of what it says.
+ * Checks of the database, in a file or in PostgreSQL, and of the data in it.
  */
 
 const restore =
@@ -17,20 +17,20 @@ const notFinished = (timeoutMs: number) => `not finished within ${timeoutMs / 10
 
 export const integrityCheck: Check = {
   name: "integrity",
-  looksAt:
+  examines:
     "SQLite's `quick_check`; with `--full` its `integrity_check`, which compares indexes with their tables",
   places: ["doctor"],
   async *run(subject, { ok, wrong, skipped }) {
-    const { pages, asked } = subject;
+    const { pages, doctor } = subject;
     if (pages === null) return;
     try {
       const broken = await pages.broken();
-      if (broken === null) return yield skipped(notFinished(asked.integrityTimeoutMs), patiently);
+      if (broken === null) return yield skipped(notFinished(doctor.integrityTimeoutMs), patiently);
       subject.isDamaged = broken.length > 0;
       for (const fault of broken) yield wrong(`the database is damaged: ${fault}`, restore);
       if (broken.length > 0) return;
       subject.isIntact = true;
-      yield ok(asked.full ? "every page and index is intact" : "every page is intact");
+      yield ok(doctor.full ? "every page and index is intact" : "every page is intact");
     } catch (error) {
       subject.isDamaged = true;
       yield wrong(messageOf(error)); // the message says what to do
@@ -40,12 +40,12 @@ export const integrityCheck: Check = {
 
 export const foreignKeysCheck: Check = {
   name: "foreign_keys",
-  looksAt: "rows refer to rows that exist",
+  examines: "rows refer to rows that exist",
   places: ["doctor"],
-  async *run({ pages, isIntact, asked }, { ok, wrong, skipped }) {
+  async *run({ pages, isIntact, doctor }, { ok, wrong, skipped }) {
     if (pages === null || !isIntact) return;
     const dangling = await pages.dangling();
-    if (dangling === null) yield skipped(notFinished(asked.integrityTimeoutMs), patiently);
+    if (dangling === null) yield skipped(notFinished(doctor.integrityTimeoutMs), patiently);
     else if (dangling.length === 0) yield ok("every row refers to rows that exist");
     else yield wrong(`rows of ${dangling.join(", ")} refer to rows that do not exist`, restore);
   },
@@ -53,12 +53,12 @@ export const foreignKeysCheck: Check = {
 
 export const eventBodiesCheck: Check = {
   name: "event_bodies",
-  looksAt: "the bodies of events can be unpacked; deliveries of one that is damaged end as `failed`",
+  examines: "the bodies of events can be unpacked; deliveries of one that is damaged end as `failed`",
   places: ["doctor"],
-  async *run({ pages, isIntact, asked }, { ok, wrong, skipped }) {
+  async *run({ pages, isIntact, doctor }, { ok, wrong, skipped }) {
     if (pages === null || !isIntact) return;
     const lost = await pages.bodies();
-    if (lost === null) return yield skipped(notFinished(asked.integrityTimeoutMs), patiently);
+    if (lost === null) return yield skipped(notFinished(doctor.integrityTimeoutMs), patiently);
     const { count, first } = lost;
     if (count === 0) return yield ok("the body of every event can be read");
     const named = `${first.join(", ")}${count > first.length ? ", …" : ""}`;
@@ -71,7 +71,7 @@ export const eventBodiesCheck: Check = {
 
 export const databaseCheck: Check = {
   name: "database",
-  looksAt: "on PostgreSQL: it answers where the settings say, and which version it is",
+  examines: "on PostgreSQL: it answers where the settings say, and which version it is",
   places: ["server", "doctor"],
   async *run(subject, { ok, wrong }) {
     const { database } = subject;
@@ -85,7 +85,7 @@ export const databaseCheck: Check = {
 
 export const schemaCheck: Check = {
   name: "schema",
-  looksAt: "the schema of the database is that of this version",
+  examines: "the schema of the database is that of this version",
   places: ["server", "doctor"],
   async *run(subject, { ok, warning, wrong }) {
     const { database } = subject;
@@ -118,7 +118,7 @@ export const schemaCheck: Check = {
 
 export const primaryCheck: Check = {
   name: "primary",
-  looksAt:
+  examines:
     "shown only for a URL with several hosts: one of them alone accepts writes; names a former primary by its older timeline",
   places: ["server", "doctor"],
   async *run(subject, { ok, wrong, skipped }) {
@@ -141,7 +141,7 @@ export const primaryCheck: Check = {
 
 export const searchIndexCheck: Check = {
   name: "search_index",
-  looksAt: "it has as many users as their table",
+  examines: "it has as many users as their table",
   places: ["server", "doctor"],
   async *run(subject, { ok, wrong }) {
     const facts = await subject.facts();
@@ -159,7 +159,7 @@ export const searchIndexCheck: Check = {
 
 export const signingKeyCheck: Check = {
   name: "signing_key",
-  looksAt: "it exists and is an Ed25519 key",
+  examines: "it exists and is an Ed25519 key",
   places: ["server", "doctor"],
   async *run(subject, { ok, warning, wrong }) {
     const facts = await subject.facts();
@@ -180,7 +180,8 @@ export const signingKeyCheck: Check = {
 
 export const webhooksCheck: Check = {
   name: "webhooks",
-  looksAt: "failing and disabled endpoints with their applications, and number and age of waiting deliveries",
+  examines:
+    "failing and disabled endpoints with their applications, and number and age of waiting deliveries",
   places: ["server", "doctor"],
   async *run(subject, { ok, warning }) {
     const facts = await subject.facts();
@@ -204,7 +205,7 @@ export const webhooksCheck: Check = {
 
 export const deliveriesHeldCheck: Check = {
   name: "deliveries_held",
-  looksAt: "shown only while a [restored](backups.md#restoring) copy is not released, and sends nothing",
+  examines: "shown only while a [restored](backups.md#restoring) copy is not released, and sends nothing",
   places: ["server", "doctor"],
   async *run(subject, { warning }) {
     const heldSince = (await subject.facts())?.heldSince;
@@ -218,7 +219,7 @@ export const deliveriesHeldCheck: Check = {
 
 export const sizesCheck: Check = {
   name: "sizes",
-  looksAt:
+  examines:
     "space used by each kind of data; whether much of it is free and not returned ([Disk](disk.md#free-space))",
   places: ["server", "doctor"],
   async *run(subject, { ok, skipped }) {
@@ -239,7 +240,7 @@ const earliest = Date.parse("2026-01-01T00:00:00Z");
 
 export const clockCheck: Check = {
   name: "clock",
-  looksAt:
+  examines:
     "not before this version was built, nor before the newest event; with `--url`, compared with the server's",
   places: ["server", "doctor"],
   async *run(subject, { ok, wrong }) {

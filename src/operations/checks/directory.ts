@@ -20,7 +20,7 @@ import { type Check, type DirectoryUse, type Subject, statsOf } from "./subject.
 
 export const directoryCheck: Check = {
   name: "data_directory",
-  looksAt: "it exists, and this user may write in it",
+  examines: "it exists, and this user may write in it",
   places: ["server", "doctor"],
   async *run(subject, { ok, warning, wrong, skipped }) {
     const { directory, place } = subject;
@@ -65,11 +65,11 @@ const uses: Readonly<Record<DirectoryUse, (data: string) => [message: string, ad
 
 export const fileModesCheck: Check = {
   name: "file_modes",
-  looksAt:
+  examines:
     "files with secrets, backups included, have mode 0600, and all belong to one user; a warning if everybody can read a file of a secret or a TLS key that the settings name",
   places: ["server", "doctor"],
   async *run(subject, say) {
-    if (subject.asked.withData) yield* secretFiles(subject, say);
+    if (subject.doctor.withData) yield* secretFiles(subject, say);
     const data = await subject.openDirectory();
     if (data !== null) yield* dataFiles(data, say);
   },
@@ -145,7 +145,7 @@ function filesOf(data: string): FoundFile[] {
 
 export const diskSpaceCheck: Check = {
   name: "disk_space",
-  looksAt: "at least 256 MB; a warning if there is no space for a backup",
+  examines: "at least 256 MB; a warning if there is no space for a backup",
   places: ["server", "doctor"],
   async *run(subject) {
     const data = await subject.openDirectory();
@@ -177,7 +177,7 @@ const soonFullMs = 7 * day;
 
 export const diskForecastCheck: Check = {
   name: "disk_forecast",
-  looksAt:
+  examines:
     "shown only if the disk is filling up: growth a day over the last week, and when it will be full; a warning within 7 days",
   places: ["server", "doctor"],
   async *run(subject, { ok, warning }) {
@@ -197,7 +197,7 @@ export const diskForecastCheck: Check = {
 
 export const backupsCheck: Check = {
   name: "backups",
-  looksAt:
+  examines:
     "age of the newest; wrong if older than two periods of `--backup-every`; a warning if there is no space for the next one; S3 only with `--reach`, which rewrites the id there",
   places: ["config", "doctor"],
   async *run(subject, say) {
@@ -222,7 +222,7 @@ function* credentials({ config: { backupTo }, env }: Subject, { warning }: Say):
 /** Checks the age of the newest backup, and the destination. */
 async function* keptBackups(subject: Subject, { ok, warning, wrong, skipped }: Say): AsyncGenerator<Finding> {
   const { config, env } = subject;
-  const { reach } = subject.asked;
+  const { reach } = subject.doctor;
   const data = subject.directory ?? "";
   const dataId = (await subject.file())?.facts?.dataId;
   if (config.backupTo?.startsWith("s3://") && !reach)

@@ -2,7 +2,7 @@ import { jsonObject } from "../../domain/validation/json.ts";
 import { beginningOf } from "../../runtime/files.ts";
 
 /*
- * Requests of checks to a server, which may be any program.
+ * Requests that checks send to a server. Any program may answer them.
  */
 
 const timeoutMs = 5_000;
@@ -33,8 +33,8 @@ interface AskOptions {
 }
 
 /**
- * Requests a URL of a server, with a time limit and without following redirects. Returns the reason, as a string, when
- * there is no answer.
+ * Requests a URL of a server, with a time limit and without following redirects. Without an answer, returns the reason
+ * as a string.
  */
 export async function ask(
   url: string,

@@ -4,30 +4,30 @@ import { ask, fieldOf, isLoopback, type ServerAnswer } from "./requests.ts";
 import type { Check, Subject } from "./subject.ts";
 
 /*
- * Checks of the server that uses the settings or the data, and of what one could listen on.
+ * Checks of the server that uses the settings or the data, and of the addresses that a server could listen on.
  */
 
 type Say = ReturnType<typeof findingsOf>;
 
-const elsewhere = "not checked, because it is not on loopback";
+const notLoopback = "not checked, because it is not on loopback";
 
 export const serverCheck: Check = {
   name: "server",
-  looksAt: "the process that uses the directory, and its `/healthz` and `/readyz`",
+  examines: "the process that uses the directory, and its `/healthz` and `/readyz`",
   places: ["doctor"],
   async *run(subject, say) {
-    const { config, directory, asked, listeners } = subject;
+    const { config, directory, doctor, listeners } = subject;
     const isServed = await subject.isServed();
     if (directory !== null && isServed !== null) {
       const pid = subject.holder?.pid ?? null;
       const process = pid === null ? "a process" : `process ${pid}`;
       yield say.ok(`${isServed ? process : "no server"} uses the directory`);
     }
-    if (asked.url !== null) return yield* health(asked.url, subject, say);
+    if (doctor.url !== null) return yield* health(doctor.url, subject, say);
     if (!isServed) return;
     const { admin } = listeners;
-    if (!isLoopback(config.adminHost)) yield say.skipped(`${admin}: ${elsewhere}`, "check it with --url");
-    else if (directory !== null && config.adminTlsClientCa !== null && asked.certificate === null)
+    if (!isLoopback(config.adminHost)) yield say.skipped(`${admin}: ${notLoopback}`, "check it with --url");
+    else if (directory !== null && config.adminTlsClientCa !== null && doctor.certificate === null)
       yield say.skipped(
         `${admin}: not checked, because it requires a client certificate`,
         "give one with --client-cert and --client-key",
@@ -39,7 +39,7 @@ export const serverCheck: Check = {
 /** Checks `/healthz` and `/readyz` of an admin listener. */
 async function* health(
   adminUrl: string,
-  { now, asked: { certificate } }: Subject,
+  { now, doctor: { certificate } }: Subject,
   { ok, warning, wrong }: Say,
 ): AsyncGenerator<Finding> {
   const healthy = await ask(`${adminUrl}/healthz`, { certificate });
@@ -74,23 +74,23 @@ const clockToleranceMs = 30_000;
 
 export const publicListenerCheck: Check = {
   name: "public_listener",
-  looksAt: "while a server runs: it answers there, with the signing key of this directory",
+  examines: "while a server runs: it answers there, with the signing key of this directory",
   places: ["doctor"],
   async *run(subject, say) {
-    const { config, directory, asked, listeners } = subject;
-    if (directory === null || asked.url !== null || !(await subject.isServed())) return;
+    const { config, directory, doctor, listeners } = subject;
+    if (directory === null || doctor.url !== null || !(await subject.isServed())) return;
     if (isLoopback(config.host)) yield publicFinding(listeners.open, await signingKeyOf(subject), say);
-    else yield say.skipped(`${listeners.open}: ${elsewhere}`, "check the public URL with --reach");
+    else yield say.skipped(`${listeners.open}: ${notLoopback}`, "check the public URL with --reach");
   },
 };
 
 export const reachCheck: Check = {
   name: "reach",
-  looksAt: "with `--reach`: the server with this signing key answers at the public URL",
+  examines: "with `--reach`: the server with this signing key answers at the public URL",
   places: ["doctor"],
   async *run(subject, say) {
     const { publicUrl } = subject.config;
-    if (!subject.asked.reach) return;
+    if (!subject.doctor.reach) return;
     if (publicUrl === null) yield say.skipped("there is no public URL to ask", "set --public-url");
     else yield publicFinding(publicUrl, await signingKeyOf(subject), say);
   },
@@ -132,7 +132,7 @@ function isOwnKey(answer: ServerAnswer, signingKey: string): boolean {
 
 export const publicPortCheck: Check = {
   name: "public_port",
-  looksAt: "while no server runs: the port is free",
+  examines: "while no server runs: the port is free",
   places: ["doctor"],
   async *run(subject, say) {
     const { host, port } = subject.config;
@@ -142,7 +142,7 @@ export const publicPortCheck: Check = {
 
 export const adminPortCheck: Check = {
   name: "admin_port",
-  looksAt: "while no server runs: the port is free",
+  examines: "while no server runs: the port is free",
   places: ["doctor"],
   async *run(subject, say) {
     const { adminHost, adminPort } = subject.config;
@@ -174,14 +174,14 @@ function portFinding(hostname: string, port: number, { ok, wrong }: Say): Findin
 
 export const operatorKeyCheck: Check = {
   name: "operator_key",
-  looksAt: "with `--url` and `ONAIR_ADMIN_KEY`: the server accepts the key",
+  examines: "with `--url` and `ONAIR_ADMIN_KEY`: the server accepts the key",
   places: ["doctor"],
   async *run(subject, { ok, wrong }) {
     const answer = await subject.serverFindings();
     if (answer === null || typeof answer === "string") return;
     if (answer.status === 401)
       yield wrong(
-        `${subject.asked.url} refuses the operator key`,
+        `${subject.doctor.url} refuses the operator key`,
         "set ONAIR_ADMIN_KEY to an operator key of that server",
       );
     if (answer.status === 200) yield ok("the server accepts it");
@@ -190,7 +190,7 @@ export const operatorKeyCheck: Check = {
 
 export const findingsCheck: Check = {
   name: "findings",
-  looksAt: "with both: problems that the server itself reports, see below",
+  examines: "with both: problems that the server itself reports, see below",
   places: ["doctor"],
   async *run(subject, { skipped }) {
     const answer = await subject.serverFindings();

@@ -13,7 +13,7 @@ import type { Check } from "./subject.ts";
 
 export const settingsCheck: Check = {
   name: "settings",
-  looksAt: "every setting and variable; a misspelt name is wrong, an unknown one a warning",
+  examines: "every setting and variable; a misspelt name is wrong, an unknown one a warning",
   places: ["config", "server", "doctor"],
   *run({ mistakes, env }, { ok, warning, wrong }) {
     const unknown = unknownVariables(env);
@@ -31,7 +31,7 @@ export const settingsCheck: Check = {
 
 export const publicUrlCheck: Check = {
   name: "public_url",
-  looksAt: "it is https, and clients behind its proxy have separate rate limits",
+  examines: "it is https, and clients behind its proxy have separate rate limits",
   places: ["server", "doctor"],
   *run({ config }, { ok, warning }) {
     const { host, publicUrl, trustedProxies, allowPrivateWebhooks, tlsCert } = config;
@@ -70,7 +70,7 @@ export const publicUrlCheck: Check = {
 
 export const adminHostCheck: Check = {
   name: "admin_host",
-  looksAt: "shown only where the admin listener is open to the network",
+  examines: "shown only where the admin listener is open to the network",
   places: ["server", "doctor"],
   *run({ config: { adminHost } }, { warning }) {
     if (isThisMachineAlone(adminHost)) return;
@@ -83,11 +83,11 @@ export const adminHostCheck: Check = {
 
 export const certificatesCheck: Check = {
   name: "certificates",
-  looksAt:
+  examines:
     "expiry of the listeners' certificates, whether their files are usable and, without a proxy, whether they match the name in `--public-url`",
   places: ["server", "doctor"],
-  *run({ config, asked, now }, { ok, warning, wrong }) {
-    if (!asked.withData) return;
+  *run({ config, doctor, now }, { ok, warning, wrong }) {
+    if (!doctor.withData) return;
     const files = certificateFiles(config);
     for (const one of [files.public, files.admin]) {
       if (one === null) continue;

@@ -10,7 +10,7 @@ import { becomeOwner, databaseIn, holderOf } from "../../store/sqlite/directory.
 import { inspect, type SchemaState, schemaState } from "../../store/sqlite/open.ts";
 import { databaseFacts, type FileFacts } from "../../store/sqlite/sizes.ts";
 import type { DatabaseStorage } from "../../store/storage.ts";
-import { factsElsewhere, type Pages, readPages } from "./database-thread.ts";
+import { factsInThread, type Pages, readPages } from "./database-thread.ts";
 import { ask, type ClientCertificate, isLoopback, type ServerAnswer } from "./requests.ts";
 
 /*
@@ -25,8 +25,8 @@ export type Place = "config" | "server" | "doctor";
 export interface Check {
   /** The name of its findings. */
   readonly name: string;
-  /** What it looks at, in one sentence. */
-  readonly looksAt: string;
+  /** What the check examines, in one sentence. */
+  readonly examines: string;
   readonly places: readonly Place[];
   /** Yields results, with the way to mend what is wrong; nothing where the check does not apply. */
   run(subject: Subject, say: ReturnType<typeof findingsOf>): Iterable<Finding> | AsyncIterable<Finding>;
@@ -47,11 +47,11 @@ export interface SubjectOptions {
   readonly databaseAt: (database: DatabaseSettings) => Promise<DatabaseStorage>;
   readonly now: () => number;
   /** The options of `onair doctor`. */
-  readonly asked?: Asked;
+  readonly doctor?: DoctorOptions;
 }
 
-/** What `onair doctor` is asked for. */
-export interface Asked {
+/** The options of `onair doctor`. */
+interface DoctorOptions {
   /** The admin URL given by `--url`; null for the one in the settings. */
   readonly url: string | null;
   /** The client certificate for the admin listener; null for none. */
@@ -65,7 +65,7 @@ export interface Asked {
   readonly integrityTimeoutMs: number;
 }
 
-const nothingAsked: Asked = {
+const noOptions: DoctorOptions = {
   url: null,
   certificate: null,
   withData: true,
@@ -84,7 +84,7 @@ export type DirectoryUse =
   | "without a database"
   | "usable";
 
-/** What a database file says of itself. `facts` are known if it has the schema of this version. */
+/** The state of a database file. `facts` are known if the file has the schema of this version. */
 interface FileState {
   /** null where the schema is not read: a server has checked it at its start. */
   readonly schema: SchemaState | null;
@@ -94,7 +94,7 @@ interface FileState {
 }
 
 /**
- * What a PostgreSQL database says of itself. All but the schema is known if it has the schema of this version.
+ * The state of a PostgreSQL database. All but the schema is known if the database has the schema of this version.
  */
 interface PostgresState {
   readonly schema: Awaited<ReturnType<DatabaseStorage["schema"]>> | null;
@@ -105,7 +105,7 @@ interface PostgresState {
   readonly problem: string | null;
 }
 
-/** Settings and state that checks look at. */
+/** The settings and the state that checks examine. */
 export class Subject {
   readonly place: Place;
   readonly config: Config;
@@ -113,7 +113,7 @@ export class Subject {
   readonly env: Environment;
   readonly secretFiles: readonly string[];
   readonly program: string;
-  readonly asked: Asked;
+  readonly doctor: DoctorOptions;
   readonly now: () => number;
   /** The data directory to check; null without one. */
   readonly directory: string | null;
@@ -121,17 +121,17 @@ export class Subject {
   readonly database: DatabaseSettings | null;
   readonly #databaseAt: SubjectOptions["databaseAt"];
 
-  constructor({ mistakes = [], asked = nothingAsked, ...options }: SubjectOptions) {
+  constructor({ mistakes = [], doctor = noOptions, ...options }: SubjectOptions) {
     this.place = options.place;
     this.config = options.config;
     this.mistakes = mistakes;
     this.env = options.env;
     this.secretFiles = options.secretFiles;
     this.program = options.program;
-    this.asked = asked;
+    this.doctor = doctor;
     this.now = options.now;
     this.#databaseAt = options.databaseAt;
-    const location = asked.withData ? locationOf(options.config) : null;
+    const location = doctor.withData ? locationOf(options.config) : null;
     this.directory = location && "directory" in location ? location.directory : null;
     this.database = location && "database" in location ? location.database : null;
   }
@@ -144,7 +144,7 @@ export class Subject {
     return this.#use;
   }
 
-  /** The data directory, if this process can look into it; else null. */
+  /** The data directory, if this process can read it; else null. */
   async openDirectory(): Promise<string | null> {
     if (this.directory === null) return null;
     const isOpen =
@@ -166,9 +166,9 @@ export class Subject {
 
   /** Reads of the pages of a database file; null without one. */
   get pages(): Pages | null {
-    const { directory, program, asked } = this;
+    const { directory, program, doctor } = this;
     if (directory === null || this.use !== "usable") return null;
-    this.#pages ??= readPages(program, { data: directory, full: asked.full }, asked.integrityTimeoutMs);
+    this.#pages ??= readPages(program, { data: directory, full: doctor.full }, doctor.integrityTimeoutMs);
     return this.#pages;
   }
 
@@ -180,7 +180,7 @@ export class Subject {
 
   #file: Promise<FileState | null> | undefined;
 
-  /** What the database file says; null without one. */
+  /** The state of the database file; null without one. */
   file(): Promise<FileState | null> {
     this.#file ??= this.#readFile();
     return this.#file;
@@ -192,7 +192,7 @@ export class Subject {
     let schema: SchemaState | null = null;
     try {
       if (place === "server")
-        return { schema, facts: await factsElsewhere(program, directory), problem: null };
+        return { schema, facts: await factsInThread(program, directory), problem: null };
       schema = inspect(directory, schemaState);
       const facts = schema.pending.length > 0 ? null : inspect(directory, databaseFacts);
       return { schema, facts, problem: null };
@@ -203,7 +203,7 @@ export class Subject {
 
   #postgres: Promise<PostgresState | null> | undefined;
 
-  /** What the PostgreSQL database says; null without one. */
+  /** The state of the PostgreSQL database; null without one. */
   postgres(): Promise<PostgresState | null> {
     this.#postgres ??= this.#readPostgres();
     return this.#postgres;
@@ -240,26 +240,26 @@ export class Subject {
 
   #served: Promise<boolean | null> | undefined;
 
-  /** Whether a server of the settings runs on this machine; null where that is not known. */
+  /** Whether a server with the settings runs on this machine; null where that is not known. */
   isServed(): Promise<boolean | null> {
     this.#served ??= this.#lookForServer();
     return this.#served;
   }
 
   async #lookForServer(): Promise<boolean | null> {
-    const { asked, config, directory, database } = this;
+    const { doctor, config, directory, database } = this;
     if (directory !== null) return (await this.openDirectory()) === null ? null : this.holder !== null;
-    if (database === null || asked.url !== null) return null;
+    if (database === null || doctor.url !== null) return null;
     if (!isLoopback(config.adminHost)) return false;
     // The database does not show which server uses it.
-    return typeof (await ask(`${this.listeners.admin}/healthz`, asked)) !== "string";
+    return typeof (await ask(`${this.listeners.admin}/healthz`, doctor)) !== "string";
   }
 
   #findings: Promise<ServerAnswer | string | null> | undefined;
 
   /** The answer of the server of `--url` with its own findings, or why there is none; null without operator key. */
   serverFindings(): Promise<ServerAnswer | string | null> {
-    const { url, certificate } = this.asked;
+    const { url, certificate } = this.doctor;
     const { adminKey } = this.config;
     if (url === null || adminKey === null) return Promise.resolve(null);
     const headers = { authorization: `Bearer ${adminKey}` };
@@ -274,7 +274,7 @@ export class Subject {
 }
 
 function useOf(directory: string): DirectoryUse {
-  // So that the results are those of the server's user.
+  // The results are those of the server's user.
   becomeOwner(directory);
   const stats = statsOf(directory);
   if (stats === "out of reach") return "out of reach";
@@ -285,7 +285,7 @@ function useOf(directory: string): DirectoryUse {
   return existsSync(databaseIn(directory)) ? "usable" : "without a database";
 }
 
-/** Returns null when nothing is there, and `out of reach` when a part of the path is no directory or not accessible. */
+/** Reads the state of a path: null for none, `out of reach` if a part of it is no directory or not accessible. */
 export function statsOf(path: string): Stats | null | "out of reach" {
   try {
     return statSync(path, { throwIfNoEntry: false }) ?? null;
@@ -294,7 +294,7 @@ export function statsOf(path: string): Stats | null | "out of reach" {
   }
 }
 
-/** Returns the error code of accessing a directory for reading and writing; null when this user may. */
+/** Returns the error code of accessing a directory for reading and writing; null when this user has access. */
 function refusalOf(directory: string): string | null {
   const { R_OK, W_OK, X_OK } = constants;
   try {

@@ -44,7 +44,7 @@ class Server {
   }
 
   look(): void {
-    this.watch.look(this.newestAt);
+    this.watch.check(this.newestAt);
     if (!this.schedule.isDue(this.newestAt)) return;
     this.attempts++;
     if (this.isFailing) {

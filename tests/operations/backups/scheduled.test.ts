@@ -42,7 +42,7 @@ async function metrics(server: TestServer): Promise<Record<string, number>> {
 
 /** Checks the schedule once, and waits for the backup that this starts. */
 async function looked(server: TestServer): Promise<ShownBackup[]> {
-  await server.app.backups.look();
+  await server.app.backups.check();
   await until(async () => (await list(server)).every(({ status }) => status !== "running"));
   return list(server);
 }

@@ -15,6 +15,16 @@ const oddUris = [
   "https://a.example/'",
 ];
 
+/** Some match the events that are published, some do not, and some are refused. */
+const filters = (world: World) =>
+  world.pick([
+    null,
+    { "channel.followed": { follower: { username: world.pick(["ninja_fox", "nobody"]) } } },
+    { "kicks.gifted@1": { gift: { amount: { $gt: world.pick([1, 1e6]) } } }, "chat.message.sent": null },
+    { "chat.message.sent": { content: { $regex: world.pick(["^!", "record"]) } } },
+    { "chat.message.sent": { content: { $startWith: "!" } } },
+    { "raffle.won": { winner: "maya" } },
+  ]);
 const fields = (world: World) => ({
   ...some(
     world,
@@ -24,7 +34,8 @@ const fields = (world: World) => ({
       rate_limit: world.pick([0, 100, null, 10_000_000, -1]),
       subscription_limit: world.pick([3, 20, null, 0]),
       webhook_concurrency: world.pick([1, 4, null, 0]),
-      locked: world.pick([[], ["webhook_url"], ["delivery", "redirect_uris"]]),
+      filters: filters(world),
+      locked: world.pick([[], ["webhook_url"], ["delivery", "redirect_uris"], ["filters"]]),
       owner_user_id: world.pick([null, world.id()]),
       redirect_uris: world.pick([[redirectUri], [redirectUri, ...oddUris], []]),
     },
@@ -90,6 +101,7 @@ const changeOwn: Step = (world) => {
     webhook_url: webhook(world),
     delivery: world.pick(["webhook", "both", "stream"]),
     redirect_uris: [redirectUri],
+    filters: filters(world),
   });
   return world.call({ method: "PATCH", path: "/public/v1/application", body, token: world.token() });
 };

@@ -116,7 +116,7 @@ signs in to it. The commands fetch and renew tokens when they need them.
   --port N       the port of the redirect URI (default: any)
   --scope SCOPE  a scope of the tokens; may be repeated (default: all scopes)
   --profile NAME the name of the profile (ONAIR_PROFILE, default: "${defaultProfile}")
-  --json         print the profile and its file as JSON
+  --json         print the profile, its file and with --browser the user as JSON
 
 Profiles are files in ~/.config/onair/profiles (or below XDG_CONFIG_HOME) that only you can read.
 "onair logout" removes a profile. Exit code: 0 on success, 1 if the platform refused, 2 for wrong
@@ -167,9 +167,10 @@ export const login = command({
       session,
     };
     const kept = new Profiles(env).save(name, profile);
+    const user = browser ? await signedInUser(url, session) : null;
     await out.answer(
-      { profile: name, url, client_id: clientId, file: kept },
-      `Signed in to ${url} as ${clientId}. The profile "${name}" is stored in ${kept}`,
+      { profile: name, url, client_id: clientId, ...(browser && { user }), file: kept },
+      `Signed in to ${url} as ${browser ? shownUser(user) : ""}${clientId}. The profile "${name}" is stored in ${kept}`,
     );
   },
 });
@@ -353,6 +354,37 @@ async function metadataOf(url: string): Promise<Metadata> {
   const page = typeof endpoint === "string" && URL.canParse(endpoint) ? new URL(endpoint) : null;
   if (!page || !/^https?:$/.test(page.protocol)) throw new Error(`${url} has no valid sign-in page`);
   return { issuer, authorization_endpoint: page.href };
+}
+
+/** The user who signed in. */
+interface SignedInUser {
+  readonly id: number;
+  readonly username: string;
+  readonly display_name: string;
+}
+
+/** Asks the platform who signed in. Notes a failure and returns null, because the tokens are good without that. */
+async function signedInUser(url: string, { accessToken }: Session): Promise<SignedInUser | null> {
+  try {
+    const headers = { authorization: `Bearer ${accessToken}` };
+    const response = await request(`${url}/oauth/userinfo`, { headers });
+    if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+    const { sub, preferred_username, name } = ((await response.json().catch(() => null)) ?? {}) as Readonly<
+      Record<string, unknown>
+    >;
+    const isValid =
+      typeof sub === "string" && typeof preferred_username === "string" && typeof name === "string";
+    if (!isValid) throw new Error(`the answer of ${url} is not valid`);
+    return { id: Number(sub), username: preferred_username, display_name: name };
+  } catch (error) {
+    note(`It is not known who signed in: ${describeError(error)}`);
+    return null;
+  }
+}
+
+function shownUser(user: SignedInUser | null): string {
+  if (user === null) return "a user of ";
+  return `${printable(user.username)} (${printable(user.display_name)}, id ${user.id}), a user of `;
 }
 
 /** Prints a URL, and opens it in the browser if there is one. */

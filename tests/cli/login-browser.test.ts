@@ -29,7 +29,8 @@ describe("onair login --browser", () => {
   test("a public client gets a user's tokens, which are renewed when they have expired", async () => {
     const registered = { client_type: "public", redirect_uris: ["http://127.0.0.1/callback"] };
     const mine = await server.application(registered);
-    const { code, page } = await signIn(allow, "--client-id", mine.client_id);
+    const { code, page, stdout } = await signIn(allow, "--client-id", mine.client_id);
+    expect(stdout).toContain(`Signed in to ${url} as xqcow (xQcOW, id 1001), a user of ${mine.client_id}.`);
     expect([code, page.status, page.text]).toEqual([0, 200, expect.stringContaining("Signed in")]);
     const before = read("default");
     expect(before.session.refreshToken).toBeDefined();
@@ -59,7 +60,17 @@ describe("onair login --browser", () => {
       "--secret-file",
       join(directory, "mine"),
     ];
-    expect((await signIn(allow, ...args)).code).toBe(0);
+    const { code, stdout } = await signIn(allow, ...args, "--json");
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      {
+        profile: "default",
+        url,
+        client_id: mine.client_id,
+        user: { id: 1001, username: "xqcow", display_name: "xQcOW" },
+        file: file("default"),
+      },
+    ]);
     expect(read("default").session.refreshToken).toBeDefined();
   });
 
@@ -90,6 +101,41 @@ describe("onair login --browser", () => {
     });
     expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("has no login page")]);
   });
+
+  test.each<[string, () => Response, string]>([
+    ["an error", () => new Response(null, { status: 503 }), "answered 503"],
+    ["something else", () => Response.json({ sub: 7 }), "is not valid"],
+    ["no JSON", () => new Response("<html>"), "is not valid"],
+  ])(
+    "a profile is stored, too, if the platform answers who signed in with %s",
+    async (_, whoSignedIn, why) => {
+      const tokens = { access_token: "onair_at_x", expires_in: 7200, refresh_token: "onair_rt_x" };
+      const platform = ownListener((request) => {
+        const { origin, pathname } = new URL(request.url);
+        if (pathname === "/oauth/token") return Response.json(tokens);
+        if (pathname === "/oauth/userinfo") return whoSignedIn();
+        return Response.json({ issuer: origin, authorization_endpoint: `${origin}/oauth/authorize` });
+      });
+      const args = ["login", "--url", platform.url, "--browser", "--client-id", "x"];
+      const signing = new RunningCommand(args, { env: { BROWSER: "true", ...env } });
+      const [address = ""] = /https?:\S+/.exec(await signing.shows(/https?:\S+\n\n/)) ?? [];
+      const { searchParams } = new URL(address);
+      const query = new URLSearchParams({
+        code: "c",
+        state: searchParams.get("state") ?? "",
+        iss: platform.url,
+      });
+      await fetch(`${searchParams.get("redirect_uri")}?${query}`);
+      const { code, stdout, stderr } = await signing.ended();
+      expect([code, stdout]).toEqual([
+        0,
+        expect.stringContaining(`Signed in to ${platform.url} as a user of x.`),
+      ]);
+      expect(stderr).toContain(`It is not known who signed in: `);
+      expect(stderr).toContain(why);
+      expect(read("default").session.accessToken).toBe("onair_at_x");
+    },
+  );
 
   test("a platform that impersonates another one receives no code of that one", async () => {
     const opened = join(directory, "posed");

@@ -101,13 +101,13 @@ async function rotate(api: Client, overlap: number | undefined, out: Output): Pr
 }
 
 async function show(application: OwnApplication, out: Output): Promise<void> {
-  const { endpoint, secrets, notices, rate_limit, subscriptions, ...rest } = application;
+  const { endpoint, secrets, notices, rate_limit, subscriptions, filters_set_at, ...rest } = application;
   const { limit, remaining } = rate_limit;
   const on = out.screen;
   const record = {
     ...rest,
     webhook_headers: webhookHeadersText(application.webhook_headers),
-    filters: filtersText(application.filters),
+    filters: filtersText(application.filters, filters_set_at),
     rate_limit:
       remaining === null
         ? "unlimited"

@@ -64,12 +64,13 @@ function endpointCell({ webhook_url, delivery, endpoint }: Listed): string {
 
 /** Returns an answer for display, with the endpoint's state, the headers and the filters in one line each. */
 export function forPeople(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { last_failure, endpoint, ...others } = answer;
+  const { last_failure, endpoint, filters_set_at, ...others } = answer;
   const { webhook_headers: headers, filters } = others as Partial<ApplicationAnswer>;
+  const setAt = filters_set_at as ApplicationAnswer["filters_set_at"] | undefined;
   const rest = {
     ...others,
     ...(headers && { webhook_headers: webhookHeadersText(headers) }),
-    ...(filters && { filters: filtersText(filters) }),
+    ...(filters && { filters: filtersText(filters, setAt) }),
   };
   if (endpoint !== undefined) return { ...rest, endpoint: sentenceOf(endpoint as EndpointAnswer) };
   if (last_failure === undefined) return rest;

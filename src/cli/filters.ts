@@ -47,8 +47,14 @@ function conditionOf(type: string, text: string, mistakes: string[]) {
   return null;
 }
 
-/** Returns filters as text for people: each in a line, or "none". */
-export function filtersText(filters: Readonly<Record<string, unknown>>): string {
-  const lines = Object.entries(filters).map(([type, condition]) => `${type}=${JSON.stringify(condition)}`);
-  return lines.join(", ") || "none";
+/** Returns filters as text for people, each with the time since which it is in force; "none" without one. */
+export function filtersText(
+  filters: Readonly<Record<string, unknown>>,
+  setAt: Readonly<Record<string, string>> = {},
+): string {
+  const texts = Object.entries(filters).map(([type, condition]) => {
+    const since = setAt[type] === undefined ? "" : ` since ${setAt[type]}`;
+    return `${type}=${JSON.stringify(condition)}${since}`;
+  });
+  return texts.join(", ") || "none";
 }

@@ -141,7 +141,8 @@ describe("repeated deliveries", () => {
   test("replay --wait ends when all deliveries are queued, and prints the next step", async () => {
     const [from, to] = [-3_600_000, 60_000].map((ms) => new Date(Date.now() + ms).toISOString());
     const range = ["--application", app.id, "--from", from ?? "", "--to", to ?? ""];
-    const { code, stdout, stderr } = await onair("deliveries", "replay", ...range, "--wait");
+    const asked = [...range, "--status", "any", "--wait"];
+    const { code, stdout, stderr } = await onair("deliveries", "replay", ...asked);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^state +completed$/m)]);
     expect(stdout).toMatch(new RegExp(`^queued +${deliveries}$`, "m"));
     expect(stderr).toContain(`onair deliveries list --application ${app.id} --status pending`);

@@ -135,7 +135,7 @@ describe("onair trigger", () => {
     [["channel.followed", "--broadcaster", "999999"], 1, "There is no user with this id"],
     [["channel.followed", "--idempotency-key", "x"], 2, "--idempotency-key is not a known option"],
     [["channel.followed", "--once"], 2, "--secret and --once need --forward"],
-    [[], 2, 'the type of the event, one of "onair events types", is missing'],
+    [[], 2, 'The type of the event, one of "onair events types", is missing'],
   ])("%p: exit code %i, %s", async (args, code, message) => {
     const before = receiver.received.length;
     const answer = await trigger(...args);

@@ -91,7 +91,7 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
     const meant = didYouMean(name, names) || (names.length > 0 ? ` There are: ${names.join(", ")}.` : "");
     const none =
       names.length > 0 ? `${noCredentials}, or name a profile: ${names.join(", ")}` : noCredentials;
-    mistakes.push(isNamed ? `there is no profile "${name}".${meant}` : none);
+    mistakes.push(isNamed ? `There is no profile "${name}".${meant}` : none);
     return noTarget;
   }
   // The secret of a profile is sent only to the platform that it belongs to.

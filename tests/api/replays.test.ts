@@ -159,6 +159,23 @@ describe("a replay", () => {
     expect(await create({ from: undefined })).toMatchObject({ status: 400 });
   });
 
+  test("since a failure longer ago than the longest range begins with that range", async () => {
+    log.status = 410;
+    await sent(1);
+    clock.advance(40 * day);
+    log.status = 204;
+    await server.app.engine.enable(log.app.id);
+    const { client_id, client_secret } = log.app;
+    const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+    const answer = await server.get("/oauth/token", undefined, { method: "POST", body });
+    const { access_token: token } = await json<{ access_token: string }>(answer);
+    const made = await create({ from: undefined, to: undefined, since: "last_failure" }, token);
+    expect(made).toMatchObject({
+      status: 202,
+      data: { from: isoTime(clock.ms - 31 * day), to: isoTime(clock.ms) },
+    });
+  });
+
   test.skipIf(isOnPostgres)("skips deliveries that cannot be sent again, and says why", async () => {
     await sent(3);
     await sent(1, "channel.followed");

@@ -39,7 +39,7 @@ const fields = {
   from: Type.Optional(time("Start of the range: events published at or after this time.")),
   since: Type.Optional(
     Type.Literal("last_failure", {
-      description: `In place of \`from\`: ${marginMs / minute} minutes before the endpoint began to fail, the last time that it did.`,
+      description: `In place of \`from\`: ${marginMs / minute} minutes before the endpoint began to fail, the last time that it did, but at most ${replayLimits.maxRangeMs / day} days before the end.`,
     }),
   ),
   to: Type.Optional(
@@ -122,7 +122,7 @@ export const exampleReplay: Static<typeof ReplaySchema> = {
   progress: 0.412,
   matched: 318,
   queued: 316,
-  skipped: { body_not_kept: 0, subscription_deleted: 2, attempts_used_up: 0 },
+  skipped: { body_not_kept: 2, subscription_deleted: 0, attempts_used_up: 0 },
   created_at: "2026-01-14T17:20:41.000Z",
   finished_at: null,
 };
@@ -147,10 +147,8 @@ export async function newReplay(
 ): Promise<NewReplay> {
   const { subscription_id = null, broadcaster_user_id, status = null, type = null, dry_run = false } = input;
   const of_broadcaster = broadcasterIn(scope, broadcaster_user_id, "body");
-  const range = {
-    from: await startOf(input, scope.application_id, store),
-    to: input.to ? timeMs(input.to) : now,
-  };
+  const to = input.to ? timeMs(input.to) : now;
+  const range = { from: await startOf(input, { to, applicationId: scope.application_id, store }), to };
   checkRange(range);
   if (subscription_id !== null) {
     const found = await store.subscriptions.find(scope.application_id, subscription_id);
@@ -176,8 +174,11 @@ export async function newReplay(
  */
 async function startOf(
   { from, since }: Pick<Static<typeof ReplayInput>, "from" | "since">,
-  applicationId: string,
-  store: Store,
+  {
+    to,
+    applicationId,
+    store,
+  }: { readonly to: number; readonly applicationId: string; readonly store: Store },
 ): Promise<number> {
   if (from !== undefined && since !== undefined) throw wrong("since", "excludes from");
   if (from !== undefined) return timeMs(from);
@@ -185,7 +186,7 @@ async function startOf(
   const failedAt = (await store.endpoints.find(applicationId))?.last_failing_since ?? null;
   if (failedAt === null)
     throw new DomainError("conflict", "The endpoint has not failed, so there is nothing since then");
-  return failedAt - marginMs;
+  return Math.max(failedAt - marginMs, to - replayLimits.maxRangeMs);
 }
 
 function wrong(field: string, message: string): DomainError {

@@ -68,14 +68,14 @@ export const adminKey = command({
   },
 });
 
-interface Asked {
+interface KeyAction {
   readonly action: "list" | "create" | "revoke";
   readonly id: string;
   readonly body: unknown;
   readonly out: Output;
 }
 
-async function perform(api: AdminApi, { action, id, body, out }: Asked): Promise<void> {
+async function perform(api: AdminApi, { action, id, body, out }: KeyAction): Promise<void> {
   if (action === "revoke") {
     await api.send({ method: "DELETE", path: `${path}/${encodeURIComponent(id)}` });
     return out.answer({ id, revoked: true }, `${id} is revoked`);

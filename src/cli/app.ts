@@ -125,7 +125,7 @@ async function show(application: OwnApplication, out: Output): Promise<void> {
   const parts = [recordLines(record, on), table(["SECRET", "PREFIX", "CREATED", "EXPIRES"], rows, on)];
   if (notices.length > 0) {
     const rows = notices.map(({ created_at, type, data }) => [created_at, type, data.summary]);
-    // Not cut to the terminal, so that sentences stay complete.
+    // This table is not cut to the terminal, so that sentences stay complete.
     parts.push(table(["NOTICED", "WHAT", "SUMMARY"], rows, { ...on, columns: null }));
   }
   await out.answer(application, parts.join("\n\n"));

@@ -186,7 +186,7 @@ export const apps = command({
     if (action === "create" && values.name === undefined) mistakes.push("--name is missing");
     if (values.by !== undefined && pagingNames.some((name) => values[name] !== undefined))
       mistakes.push("--by shows one list: it excludes --limit, --cursor and --all");
-    // Not after another mistake, because an invalid option is missing from the body as well.
+    // The body is checked only without other mistakes, because an invalid option is missing from it as well.
     if (action === "change" && Object.keys(body).length === 0 && mistakes.length === 0)
       mistakes.push("Nothing to change: give at least one option, such as --name");
     check();

@@ -5,17 +5,17 @@ import type { Environment } from "../server/settings/read-config.ts";
 import { type Candidates, type Command, UsageError, type Words } from "./command.ts";
 import { Output } from "./output/output.ts";
 
-/** Options of these names that take a value. */
+/** Returns options with these names that take a value. */
 export function valued<const Name extends string>(...names: readonly Name[]) {
   return ofType(names, { type: "string" });
 }
 
-/** Options of these names that take a value and may be repeated. */
+/** Returns options with these names that take a value and may be repeated. */
 export function repeatable<const Name extends string>(...names: readonly Name[]) {
   return ofType(names, { type: "string", multiple: true });
 }
 
-/** Options of these names that take no value. */
+/** Returns options with these names that take no value. */
 export function switches<const Name extends string>(...names: readonly Name[]) {
   return ofType(names, { type: "boolean" });
 }
@@ -43,11 +43,11 @@ interface Definition<Options extends ParseArgsOptionsConfig, Action extends stri
   /** The noun for an action in error messages, if not "action". */
   readonly called?: string;
   /** Returns the exit code, or nothing for 0. Throws like `run` of a `Command`. */
-  run(asked: Asked<Options, Action>): Promise<number | undefined> | Promise<void>;
+  run(line: CommandLine<Options, Action>): Promise<number | undefined> | Promise<void>;
 }
 
 /** A checked command line. */
-interface Asked<Options extends ParseArgsOptionsConfig, Action extends string> {
+interface CommandLine<Options extends ParseArgsOptionsConfig, Action extends string> {
   readonly action: Action;
   /** The words after the action. */
   readonly words: readonly string[];
@@ -55,14 +55,14 @@ interface Asked<Options extends ParseArgsOptionsConfig, Action extends string> {
   readonly env: Environment;
   /** Prints JSON if `--json` is given. */
   readonly out: Output;
-  /** Mistakes in the command line, as sentences. `run` adds its own. */
+  /** Mistakes in the command line, as sentences. `run` may add more. */
   readonly mistakes: string[];
   /** Throws a `UsageError` with all mistakes, if there are any. */
   check(): void;
 }
 
 /** The context that a function needs to read further options. */
-export type Reading = Pick<Asked<never, never>, "env" | "out" | "mistakes">;
+export type Reading = Pick<CommandLine<never, never>, "env" | "out" | "mistakes">;
 
 /** Makes a command that checks its words and options before it runs. */
 export function command<const Options extends ParseArgsOptionsConfig, const Action extends string = never>(
@@ -89,8 +89,8 @@ export function command<const Options extends ParseArgsOptionsConfig, const Acti
       if (action && actions) refuseMisplaced(action, values, actions, mistakes);
       // A command without actions does not use `action`.
       const out = new Output("json" in values && values.json === true, env);
-      const asked = { action: action as Action, words, values, env, out, mistakes, check };
-      return (await run(asked)) ?? 0;
+      const line = { action: action as Action, words, values, env, out, mistakes, check };
+      return (await run(line)) ?? 0;
     },
   };
 }
@@ -131,7 +131,7 @@ function readArguments<const Options extends ParseArgsOptionsConfig>(
     [values[name] ?? []]
       .flat()
       .map(String)
-      // "" empties the list of an option that may be repeated.
+      // The value "" empties the list of an option that may be repeated.
       .filter((value) => value !== "" && !known.includes(value))
       .map((value) => `--${name} ${notOneOf(known, value)}`),
   );
@@ -144,7 +144,7 @@ function notOneOf(known: readonly string[], word: string): string {
 }
 
 /**
- * Returns the word when it is a known one; else adds a mistake that names `what`, such as "action", and returns
+ * Returns the word when it is known. Otherwise adds a mistake that names `what`, such as "action", and returns
  * undefined.
  */
 export function readWord<Word extends string>(
@@ -180,7 +180,7 @@ export function readHttpUrl(text: string, source: string, mistakes: string[]): s
   return "";
 }
 
-/** Reads the URL of a local program. `localhost:3000` is the same as `http://localhost:3000`. */
+/** Reads the URL of a local program. `localhost:3000` stands for `http://localhost:3000`. */
 export function readForward(text: string, mistakes: string[]): string {
   const isShort = !text.includes("://") && URL.canParse(`http://${text}`);
   return readHttpUrl(isShort ? `http://${text}` : text, "--forward", mistakes);

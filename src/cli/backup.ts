@@ -79,7 +79,7 @@ export const backup = command({
   },
 });
 
-/** Prints the backups at `from`, or those of a server or data directory when it is null. */
+/** Prints the backups at `from`; when `from` is null, those of a server or data directory. */
 async function list(
   values: Values,
   from: DestinationSettings | null,
@@ -117,10 +117,7 @@ async function makeBackup(api: AdminApi): Promise<Backup> {
   throw new Error(`The backup failed. ${ended.error}`);
 }
 
-/**
- * Starts a backup, after the one in progress, such as that of the schedule: what was stored since that one began would
- * be missing from it.
- */
+/** Starts a backup. Waits first for a backup in progress, because that one lacks what was stored since it began. */
 async function startBackup(api: AdminApi): Promise<Backup> {
   for (;;)
     try {

@@ -2,7 +2,7 @@ import type { ParseArgsOptionsConfig } from "node:util";
 import { StoreError } from "../domain/store.ts";
 import { ConfigError, type Environment } from "../server/settings/read-config.ts";
 
-/** Exit codes. */
+/** The exit code of success. */
 export const ok = 0;
 export const failed = 1;
 export const wrongUsage = 2;
@@ -22,7 +22,7 @@ export interface Words<Option extends string = string> {
   readonly needs?: string;
   /** The maximum number of words; by default 1 if `needs` is set, else 0. */
   readonly most?: number;
-  /** Completions of these words. */
+  /** Completions of the words. */
   readonly candidates?: Candidates;
 }
 
@@ -65,7 +65,7 @@ export async function runCommand(
   try {
     return await command.run(args, env);
   } catch (error) {
-    // Imported here to keep it out of the server's start.
+    // This import is on demand, to keep it out of the server's start.
     const { note } = await import("./output/print.ts");
     if (error instanceof UsageError || error instanceof ConfigError) {
       note(`${error.message}\n\nonair ${name} --help shows all options.`);

@@ -15,8 +15,8 @@ interface Candidate {
 }
 
 /**
- * Returns the completions of the last of these words, which follow `onair`; it may be a prefix or "". Empty when a file
- * or free text is expected.
+ * Returns the completions of the last of the words that follow `onair`; the last word may be a prefix or "". The result
+ * is empty when a file or free text is expected.
  */
 export async function candidatesFor(
   commands: Commands,
@@ -93,14 +93,14 @@ function optionNamed(word: string | undefined, { options }: Command) {
   return option && { name, takesValue: option.type === "string" };
 }
 
-/** Returns the words that are neither options nor their values. */
+/** Returns the words that are neither options nor values of options. */
 function positionalsOf(words: readonly string[], command: Command): string[] {
   return words.filter((word, i) => {
     return !word.startsWith("-") && !optionNamed(words[i - 1], command)?.takesValue;
   });
 }
 
-/** Returns the description of a word on its line of the help; "" when it has none. */
+/** Returns the description of a word from the help; "" when it has none. */
 function meaningOf(word: string, { help }: Command): string {
   const line = help.split("\n").find((one) => new RegExp(`^ {2}${word}(?![\\w-])`).test(one)) ?? "";
   return /\S {2,}(\S.*)$/.exec(line)?.[1] ?? "";

@@ -59,7 +59,7 @@ Exit code: 0 if all is correct, 1 if check found unknown variables, 2 for mistak
   },
 };
 
-/** Notes what is not in order, and below it how to mend it, once for findings with the same advice. */
+/** Prints the problems on standard error. Findings with the same advice share one line of advice below them. */
 function noteProblems(findings: readonly Finding[]): void {
   const problems = findings.filter(({ status }) => status !== "ok");
   for (const [i, { message, advice }] of problems.entries()) {

@@ -84,7 +84,7 @@ function noteOutcome({ status, attempts, next_attempt_at }: Delivery): void {
 
 const everyMs = 1_000;
 const pageSize = 100;
-/** Pages read in search of changes; the next poll catches up with more. */
+/** The most pages that a poll reads in search of changes. The next poll reads more. */
 const mostPages = 10;
 
 interface FollowedList {
@@ -106,7 +106,7 @@ async function followDeliveries(api: DeliveriesApi, list: FollowedList): Promise
   const shown = new Shown();
   const start = await api.page({ ...query, limit: Math.min(first, pageSize) });
   let rows = shown.changes(start.data).changed;
-  // Deliveries that existed before and are not shown count as seen.
+  // Existing deliveries that are not shown count as seen.
   shown.changes((await api.page({ ...query, limit: pageSize })).data);
   const unlessAway = askingAgain();
   for (;;) {
@@ -190,10 +190,10 @@ export async function retry(id: string, { api, out, wait, option }: RedeliveryOp
 
 /** Creates or shows a replay and its progress. Returns whether it was canceled while waiting. */
 export async function replay(
-  asked: { readonly id: string } | { readonly range: Fields },
+  which: { readonly id: string } | { readonly range: Fields },
   { api, out, wait, option }: RedeliveryOptions,
 ): Promise<boolean> {
-  let current = "id" in asked ? await api.showReplay(asked.id) : await api.startReplay(asked.range);
+  let current = "id" in which ? await api.showReplay(which.id) : await api.startReplay(which.range);
   if (wait && current.state === "running") {
     note(
       `The replay ${current.id} is running, and continues after Ctrl-C. It pauses while a failing endpoint has many pending deliveries.`,
@@ -290,9 +290,9 @@ Exit code: 0 on success, 1 on failure (with --wait: if the retry was not deliver
 was canceled), 2 for wrong usage.
 `;
 
-/** `--status` for deliveries of every status. */
+/** The value of `--status` for deliveries of every status. */
 const anyStatus = "any";
-/** `--since` of a replay: when the endpoint began to fail. */
+/** The value of `--since` for a replay from the time when the endpoint began to fail. */
 const lastFailure = "last_failure";
 
 const filters = valued("application", "subscription", "broadcaster", "status", "type", "since");
@@ -335,7 +335,7 @@ export const deliveries = command({
       if (action === "list") await list(api, paging, { ...values, ...(after && { after }) }, out, !isOwn);
       else if (action === "show") await printDelivery(await api.show(id ?? ""), out);
       else if (action === "retry") return (await retry(id ?? "", again)) ? failed : ok;
-      else return (await replay(await asked(api, id, values, after), again)) ? failed : ok;
+      else return (await replay(await requested(api, id, values, after), again)) ? failed : ok;
       return ok;
     };
     if (isOwn && action === "release") mistakes.push("release is for operators: set ONAIR_ADMIN_KEY");
@@ -442,7 +442,7 @@ async function list(
 
 /** Returns a hint for filters that often mean something else; "" for others. */
 function hintAt({ event = "", status }: Values): string {
-  // After a failed attempt people ask for failed deliveries, but those that are attempted again are pending.
+  // Users expect a delivery with a failed attempt in this list, but one that is attempted again is pending.
   if (status === "failed")
     return " A delivery that will be attempted again is pending: see --status pending.";
   return /^[a-z0-9_]+(\.[a-z0-9_]+)+$/.test(event)
@@ -451,7 +451,12 @@ function hintAt({ event = "", status }: Values): string {
 }
 
 /** Returns the replay to start or to show. Cancels it when requested. */
-async function asked(api: DeliveriesApi, id: string | undefined, values: Values, since: string | undefined) {
+async function requested(
+  api: DeliveriesApi,
+  id: string | undefined,
+  values: Values,
+  since: string | undefined,
+) {
   const { from = since, to, "dry-run": dry_run = false, cancel, broadcaster } = values;
   if (id === undefined) {
     const filters = filtersOf({ ...values, status: values.status ?? "missed" });
@@ -466,7 +471,7 @@ async function asked(api: DeliveriesApi, id: string | undefined, values: Values,
 type OperatorDelivery = Static<typeof OwnedDelivery> &
   Partial<Pick<Static<typeof OwnedSentDelivery>, "request">>;
 
-/** Only operators see the application. */
+/** `T` without the application, which only operators see. */
 type WithoutApplication<T extends { app_id: string }> = Omit<T, "app_id"> & Partial<Pick<T, "app_id">>;
 
 /** A delivery of either API; a single delivery also has the last request. */
@@ -511,7 +516,7 @@ export function ownDeliveries(api: Client): DeliveriesApi {
   const replays = "/public/v1/events/replays";
   const at = (id: string) => ({ params: { path: { id } } });
   return {
-    // A boundary: the server checks the fields.
+    // A boundary: the server checks the fields of the query.
     page: (query) => api.get(deliveries, { params: { query: given(query) as never } }),
     show: async (id) => (await api.get(`${deliveries}/{id}`, at(id))).data,
     retry: async (id) => (await api.post(`${deliveries}/{id}/retry`, at(id))).data,

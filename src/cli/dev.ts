@@ -54,11 +54,8 @@ ${settingsHelp({ ...defaults })}
     if (config.logFormat !== "auto")
       throw new UsageError("onair dev writes its log for people; --log-format is for onair serve");
     const seed = readSeed(flags, config);
-    // SIGHUP: the terminal was closed.
-    const terminated = Promise.race([
-      onTermination(["SIGTERM", "SIGINT", "SIGHUP"]),
-      abandonedByNpm(processEnv),
-    ]);
+    // SIGHUP means that the terminal was closed.
+    const terminated = Promise.race([onTermination(["SIGTERM", "SIGINT", "SIGHUP"]), npmEnd(processEnv)]);
     onSignals(["SIGUSR1", "SIGUSR2"], () => {});
     // The platform keeps running when standard output is closed by its reader.
     process.stdout.on("error", () => {});
@@ -96,7 +93,7 @@ ${settingsHelp({ ...defaults })}
 
 const seeds = 1_000_000;
 
-/** Returns the seed of the faults; null without `--faults`. */
+/** Returns the seed of the injected faults; null without `--faults`. */
 function readSeed({ faults, seed }: CheckedConfig["flags"], { webhookProxy }: Config): number | null {
   const mistakes: string[] = [];
   const number = readNumber("seed", typeof seed === "string" ? seed : undefined, mistakes);
@@ -118,7 +115,7 @@ function dotEnv(directory: string): Environment {
 
 /** Reads the settings. Replaces a default port that is in use by a free one, with a note. */
 function freePorts(args: readonly string[], env: Environment) {
-  const { config: asked, flags } = sound(checkConfig(args, env, defaults, ownOptions));
+  const { config: wanted, flags } = sound(checkConfig(args, env, defaults, ownOptions));
   const chosen = (host: string, port: number, usual: number, other: number) =>
     port === usual
       ? firstFree(
@@ -126,15 +123,15 @@ function freePorts(args: readonly string[], env: Environment) {
           withAlternatives(port).filter((one) => one !== other),
         )
       : port;
-  const port = chosen(asked.host, asked.port, defaultPorts.port, asked.adminPort);
-  const adminPort = chosen(asked.adminHost, asked.adminPort, defaultPorts.adminPort, port);
+  const port = chosen(wanted.host, wanted.port, defaultPorts.port, wanted.adminPort);
+  const adminPort = chosen(wanted.adminHost, wanted.adminPort, defaultPorts.adminPort, port);
   const ports = { port: `${port}`, adminPort: `${adminPort}` };
   const { config } = sound(checkConfig(args, env, { ...defaults, ...ports }, ownOptions));
   const notes = (["port", "adminPort"] as const)
-    .filter((name) => config[name] !== asked[name])
+    .filter((name) => config[name] !== wanted[name])
     .map((name) => {
       const what = name === "port" ? "API" : "admin API";
-      return `Port ${asked[name]} is in use; the ${what} uses ${config[name] === 0 ? "a free port" : config[name]}.`;
+      return `Port ${wanted[name]} is in use; the ${what} uses ${config[name] === 0 ? "a free port" : config[name]}.`;
     });
   return { config, flags, notes };
 }
@@ -148,30 +145,30 @@ function machineReadable(data: string, facts: DevFacts) {
 const lookEveryMs = 500;
 
 /**
- * Resolves when the process that npm started, or npm itself, has ended. This is needed because npm and its shell end at
- * a signal without forwarding it. Never resolves without npm.
+ * Resolves when the process that npm started, or npm itself, has ended. npm and its shell end at a signal and do not
+ * forward it. Never resolves when npm did not start this process.
  */
-export function abandonedByNpm({ npm_command }: Environment): Promise<"abandoned"> {
-  const { promise, resolve } = Promise.withResolvers<"abandoned">();
+export function npmEnd({ npm_command }: Environment): Promise<"npm ended"> {
+  const { promise, resolve } = Promise.withResolvers<"npm ended">();
   if (npm_command === undefined) return promise;
   const before = ancestors();
   const timer = setInterval(() => {
     if (ancestors() === before) return;
     clearInterval(timer);
-    resolve("abandoned");
+    resolve("npm ended");
   }, lookEveryMs);
   timer.unref();
   return promise;
 }
 
-/** Returns the parent process; if npm started that, as with `bun run`, also the grandparent, where `/proc` shows it. */
+/** Returns the parent process. If npm started the parent, as with `bun run`, adds the grandparent from `/proc`. */
 function ancestors(): string {
   const parent = process.ppid;
   const parentFile = (name: string) => readFileSync(`/proc/${parent}/${name}`, "latin1");
   try {
-    // Without this variable the parent is npm itself. Its parent is a shell, which may end earlier.
+    // A parent without this variable is npm itself. The parent of npm is a shell, which may end earlier.
     if (!/(^|\0)npm_command=/.test(parentFile("environ"))) return String(parent);
-    // After the name, which may contain spaces, come the state and the parent.
+    // The file has the name, which may contain spaces, then the state and the parent.
     const [, grandparent] = parentFile("stat").split(") ").at(-1)?.split(" ") ?? [];
     return `${parent} ${grandparent}`;
   } catch {

@@ -52,7 +52,7 @@ Exit code: 0 if nothing is wrong (warnings do not count), 1 if something is, 2 f
   async run(args: readonly string[], env: Environment) {
     const usage = checkConfig(args, {}, {}, ownOptions);
     const misused = [...usage.mistakes];
-    // Every option that takes a value has one here, because a missing value is a mistake.
+    // Every option that takes a value is a string, because a missing value is a mistake.
     const { url: address, data: named, database, ...flags } = usage.flags as Readonly<Record<string, string>>;
     const certificate = certificateOf(flags, env, misused);
     if (misused.length > 0) throw new UsageError(misused.join("\n"));

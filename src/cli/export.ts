@@ -42,7 +42,7 @@ export const exportCommand = command({
   },
 });
 
-/** Passes each chunk to `put` and waits for it. Returns the number of lines. */
+/** Passes each chunk to `put` and waits until it is written. Returns the number of lines. */
 async function copy(
   stream: ReadableStream<Uint8Array> | null,
   put: (chunk: Uint8Array) => Promise<unknown>,

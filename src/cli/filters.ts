@@ -14,7 +14,7 @@ export function filterHelp(column: number): string {
 
 const mostFileBytes = 65_536;
 
-/** Reads the values of `--filter` as changes of an application; undefined if there is none. */
+/** Reads the values of `--filter` as changes of an application; undefined if there are none. */
 export function readFilters(
   texts: readonly string[] | undefined,
   mistakes: string[],

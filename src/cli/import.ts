@@ -99,9 +99,9 @@ export const importCommand = command({
     const input = snapshot ? whole(lines, stopped.signal) : lines;
     const took = stopwatch();
     const display = isTyped(file) ? { end() {} } : showProgress(progress);
-    const asked = { kind, target, snapshot, confirmed };
+    const work = { kind, target, snapshot, confirmed };
     try {
-      const report = await (target.server ? importThrough(asked, progress, input) : importInto(asked, input));
+      const report = await (target.server ? importThrough(work, progress, input) : importInto(work, input));
       display.end();
       await printReport(report, { json, interrupted: stopped.signal.aborted, took: took() });
       if (stopped.signal.aborted) return stoppedByUser;
@@ -126,7 +126,7 @@ async function* counted(
   }
 }
 
-/** Throws for content that is not NDJSON, or whose first line is of another kind, before any line is imported. */
+/** Yields the input. Before any line, throws for content that is not NDJSON or whose first line is of another kind. */
 async function* asLines(
   input: AsyncIterable<Uint8Array>,
   file: string,
@@ -161,7 +161,7 @@ class SnapshotStopped extends Error {
   }
 }
 
-/** Throws `SnapshotStopped` at the signal, so that a part of a snapshot is not taken for a complete one. */
+/** Yields the input. Throws `SnapshotStopped` after the signal, so that a part never counts as a complete snapshot. */
 async function* whole(input: AsyncIterable<Uint8Array>, stopped: AbortSignal): AsyncGenerator<Uint8Array> {
   yield* input;
   if (stopped.aborted) throw new SnapshotStopped();
@@ -195,7 +195,7 @@ async function importInto(
 
 type SnapshotReport = BatchReport & { readonly ended: number };
 
-/** Records the import in the audit log as a server records the same batch: a snapshot has an entry of its own. */
+/** Records the import in the audit log. A snapshot has an entry of its own, and other batches are counted together. */
 async function noteImport(store: Store, kind: DataKind, snapshot: SnapshotReport | null): Promise<void> {
   const at = Date.now();
   const entry = {

@@ -25,7 +25,7 @@ export function lineEnds(chunk: Uint8Array): number {
   return ends;
 }
 
-/** Whether the input is typed on the terminal; no progress is drawn there then. */
+/** Whether the input is typed on the terminal. Progress is then not drawn. */
 export function isTyped(file: string): boolean {
   return file === "-" && process.stdin.isTTY === true;
 }
@@ -36,8 +36,8 @@ export function streamOf(file: string): ReadableStream<Uint8Array> {
     if (isTyped(file)) note("Reading from the terminal; Ctrl-D ends the input.");
     return Bun.stdin.stream();
   }
-  // Opened at once: with a data directory, a command of root continues as the owner of that directory.
+  // The file is opened before the data directory, because a command of root then continues as the directory's owner.
   if (statSync(file).isFile()) return Bun.file(openSync(file, "r")).stream();
-  // Bun's own streams fail on devices such as /dev/null. Node's type of a stream lacks Bun's extensions.
+  // Bun's streams fail on devices such as /dev/null. Node's type of a stream lacks Bun's extensions.
   return Readable.toWeb(createReadStream(file)) as unknown as ReadableStream<Uint8Array>;
 }

@@ -20,7 +20,10 @@ import { counted } from "./output/print.ts";
 
 export const sourceOptions = valued("from", "backup-endpoint", "backup-region");
 
-/** @param of the action that takes these options; "" for all */
+/**
+ * Returns the help of the options that name a location of backups.
+ * @param of the action that takes the options; "" for all actions
+ */
 export const sourceHelp = (
   of: string,
 ) => `  --from SOURCE  ${of === "" ? "" : `for ${of}: `}a directory with backups, or s3://bucket/prefix with credentials
@@ -28,7 +31,7 @@ export const sourceHelp = (
   --backup-endpoint URL, --backup-region NAME
                  for S3-compatible storage (ONAIR_BACKUP_ENDPOINT, ONAIR_BACKUP_REGION)`;
 
-/** Reads the location of backups; null when it is not given. Adds problems to `mistakes`. */
+/** Reads the location of backups; null when no location is given. Adds problems to `mistakes`. */
 export function readNamedSource(
   values: Given<typeof sourceOptions>,
   env: Environment,
@@ -57,14 +60,14 @@ export function readNamedSource(
 async function openKept(
   settings: DestinationSettings,
 ): Promise<{ destination: BackupDestination; all: KeptBackup[] }> {
-  // A server creates a missing directory. Here, the path is mistyped or not mounted.
+  // A server creates a missing directory. In a command, a missing directory is mistyped or not mounted.
   if (settings.kind === "directory" && !existsSync(settings.directory))
     throw new Error(`There is no directory ${settings.directory}`);
   const destination = await openDestination(settings);
   return { destination, all: (await destination.list()).sort((a, b) => (a.id < b.id ? 1 : -1)) };
 }
 
-/** Finds a backup by its id, or the newest. Throws when there is none. */
+/** Finds a backup by its id, or the newest backup. Throws when there is no such backup. */
 export async function keptSource(
   settings: DestinationSettings,
   id: string | undefined,

@@ -32,7 +32,7 @@ ${publicHelp}
 Stop it with Ctrl-C. Exit code: 0 when stopped, 1 when the server refused, 2 for wrong usage.
 `;
 
-/** Hints after the first answer 401, without and with `--secret`. */
+/** The hint after the first answer 401 without `--secret`. */
 const unknownSecretHint =
   "It probably verifies with another secret. Give it the one shown above, or pass its own as --secret.";
 const wrongSecretHint = "It probably verifies with another secret than --secret.";

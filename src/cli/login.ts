@@ -16,7 +16,7 @@ import { explained, throughRequest } from "./calls/public-api.ts";
 import { stoppedByUser, UsageError } from "./command.ts";
 import { note, print } from "./output/print.ts";
 
-/** The redirect URI of the sign-in with a browser. */
+/** The host of the redirect URI of the sign-in with a browser. */
 const redirectHost = "127.0.0.1";
 const redirectPath = "/callback";
 
@@ -67,10 +67,10 @@ function stop(): never {
   process.exit(stoppedByUser);
 }
 
-/** Prompts for a secret without showing it. Otherwise like `askFor`. */
+/** Prompts for a secret without showing it. Ctrl-C and Ctrl-D end the process. Throws a `UsageError` for no text. */
 async function askForSecret(what: string): Promise<string> {
   const { stdin, stderr } = process;
-  // Set before the prompt appears, so that text pasted at once is not shown.
+  // Raw mode is set before the prompt appears, so that text pasted at once is not shown.
   stdin.setRawMode(true);
   stderr.write(`${what} (not shown): `);
   stdin.resume();
@@ -152,8 +152,8 @@ export const login = command({
         `${url} is not encrypted: others on the network can read the secret. Use https if the platform has it.`,
       );
     const clientId = values["client-id"] ?? (await askFor("Client id"));
-    const asked = browser ? undefined : () => askForSecret("Client secret");
-    const clientSecret = file === undefined ? await asked?.() : await secretIn(file);
+    const prompt = browser ? undefined : () => askForSecret("Client secret");
+    const clientSecret = file === undefined ? await prompt?.() : await secretIn(file);
     const target = { url, advice: "Check the client id and the secret." };
     const session = await explained(target, () => {
       const wanted = { url, clientId, clientSecret, scopes };
@@ -228,7 +228,7 @@ export const logout = command({
   },
 });
 
-/** Revokes the tokens of a profile at the platform. Returns the reason of a failure, or null. */
+/** Revokes the tokens of a profile at the platform. Returns the reason of a failure; null after success. */
 async function revokeTokens(profiles: Profiles, name: string): Promise<string | null> {
   try {
     const profile = profiles.find(name);
@@ -249,10 +249,10 @@ async function revoke({ url, clientId, clientSecret, session }: Profile): Promis
 }
 
 interface BrowserLogin {
-  /** The public listener. */
+  /** The URL of the public listener. */
   readonly url: string;
   readonly clientId: string;
-  /** Absent for a public client. */
+  /** The client secret; absent for a public client. */
   readonly clientSecret: string | undefined;
   /** The port of the redirect URI on this machine; 0 for any port, which only public clients may use. */
   readonly port: number;
@@ -279,9 +279,9 @@ async function signInByBrowser(login: BrowserLogin, env: Environment): Promise<S
     port: login.port,
     reusePort: false,
     development: false,
-    fetch(asked) {
-      const { pathname, searchParams } = new URL(asked.url);
-      if (pathname !== redirectPath || asked.method !== "GET") return new Response(null, { status: 404 });
+    fetch(request) {
+      const { pathname, searchParams } = new URL(request.url);
+      if (pathname !== redirectPath || request.method !== "GET") return new Response(null, { status: 404 });
       const isOurs = searchParams.get("state") === state && searchParams.get("iss") === issuer;
       if (!isOurs)
         return page(
@@ -327,7 +327,7 @@ async function signInByBrowser(login: BrowserLogin, env: Environment): Promise<S
     return await requestToken(login.url, form, throughRequest);
   } finally {
     clearTimeout(late);
-    // Waits until the browser has received the page.
+    // `stop` waits until the browser has received the page.
     await server.stop();
   }
 }
@@ -350,7 +350,7 @@ async function metadataOf(url: string): Promise<Metadata> {
   if (!URL.canParse(issuer) || new URL(issuer).href !== new URL(url).href)
     throw new Error(`${url} says that its URL is ${printable(issuer)}: if you trust that, give it as --url`);
   if (endpoint === undefined) return { issuer };
-  // The URL is shown, and passed to another program: allow only web pages.
+  // Only URLs of web pages are allowed, because the URL is shown and passed to another program.
   const page = typeof endpoint === "string" && URL.canParse(endpoint) ? new URL(endpoint) : null;
   if (!page || !/^https?:$/.test(page.protocol)) throw new Error(`${url} has no valid sign-in page`);
   return { issuer, authorization_endpoint: page.href };

@@ -79,7 +79,7 @@ interface Planned {
   readonly rebuildSearch: boolean;
 }
 
-/** Upgrades the database. Returns the schema state before. */
+/** Upgrades the database. Returns the state of the schema before the upgrade. */
 async function upgrade({ data, backup, rebuildSearch }: Planned): Promise<SchemaState> {
   const lock = lockDirectory(data);
   let before: SchemaState;
@@ -121,7 +121,7 @@ async function withProgress(
   }).finally(() => display.end());
 }
 
-/** Upgrades a PostgreSQL database, or with `dryRun` reports what that would do. Throws a `StoreError`. */
+/** Upgrades a PostgreSQL database. With `dryRun`, only reports pending migrations. Throws a `StoreError`. */
 async function migratePostgres(database: DatabaseSettings, dryRun: boolean, out: Output): Promise<void> {
   const storage = await databaseAt(database);
   const took = stopwatch();
@@ -134,7 +134,7 @@ async function migratePostgres(database: DatabaseSettings, dryRun: boolean, out:
 
 const noteMigration = (name: string) => note(`Applying ${name} …`);
 
-/** Makes the report. Migrations applied by this run are `migrated`. */
+/** Returns the report. Migrations applied by this run are `migrated`. */
 function reportOf({ applied, pending }: Pick<SchemaState, "applied" | "pending">, dryRun: boolean) {
   return {
     version,
@@ -180,9 +180,9 @@ function reportText(
 }
 
 /**
- * Copies the closed database of a directory into a file. It keeps the schema of the version that wrote it, so that
- * "onair restore" of that version accepts it. Requires the directory's lock. The file appears complete or not at all.
- * Throws a `StoreError` for a damaged database.
+ * Copies the closed database of a directory into a file. The copy keeps the schema of the version that wrote it, so
+ * that "onair restore" of that version accepts the copy. Requires the directory's lock. The file appears complete or
+ * not at all. Throws a `StoreError` for a damaged database.
  */
 async function backupBeforeUpgrade(
   directory: string,

@@ -43,7 +43,7 @@ export const openapi = command({
         "--public-url is for the public document; the admin document has the address of the admin listener",
       );
     if (out !== "-") checkOutputFile(out, { force: true }, mistakes);
-    // As for "onair serve", but all other settings are ignored.
+    // The settings of "onair serve" that the document depends on. All other settings are ignored.
     const variables = variablesOf(env, "host", "port", "adminHost", "adminPort", "publicUrl");
     const address = addressOf(admin, readSettings(values, addressNames, variables), mistakes);
     check();
@@ -74,7 +74,7 @@ const absent: never = new Proxy(
   { get: () => absent },
 ) as never;
 
-/** Returns placeholders for these dependencies. */
+/** Returns placeholders for the dependencies with these names. */
 function without<Name extends string>(...names: readonly Name[]) {
   return Object.fromEntries(names.map((name) => [name, absent])) as Record<Name, never>;
 }
@@ -94,7 +94,7 @@ function publicRoutes(url: string) {
       "publicKey",
       "now",
     ),
-    // No rate limit: the document is requested once.
+    // The document is requested once, so no rate limit applies.
     access: { authenticator: absent, limiter: rateLimiter(Date.now), defaultRateLimit: 0 },
     log: createLog("off"),
     defaultSubscriptionLimit: () => 0,
@@ -126,7 +126,7 @@ function adminRoutes(url: string) {
   });
 }
 
-/** Requests the document like a client, so that it has the same bytes as on a server. */
+/** Requests the document by HTTP semantics, so that it has the same bytes as on a server. */
 async function documentOf(app: ReturnType<typeof publicRoutes> | ReturnType<typeof adminRoutes>) {
   const { fetch } = app.compile();
   const answer = await fetch(new Request(`http://onair.invalid${openApiPath}`));

@@ -3,7 +3,7 @@ import { didYouMean } from "../server/settings/command-line.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { type Commands, ok, runCommand, wrongUsage } from "./command.ts";
 
-/** Loads each command on demand, so that the server does not load the others at its start. */
+/** The commands. Each is loaded on demand, so that the server does not load the others at its start. */
 export const commands: Commands = {
   serve: async () => (await import("./serve.ts")).serve,
   dev: async () => (await import("./dev.ts")).dev,

@@ -17,7 +17,7 @@ import { onSignals, onTermination } from "./signals.ts";
 export const serve: Command = {
   summary: "run the server",
   values: { "log-level": logLevels, "log-format": logFormats },
-  // Built on demand, so that a start does not build them.
+  // Options are built on demand, because a start does not need them.
   get options() {
     return settingOptions();
   },
@@ -43,7 +43,7 @@ SIGUSR2 are ignored.
   async run(args: readonly string[], env: Environment) {
     const { config, secretFiles } = sound(checkConfig(args, env));
     requireDescriptors();
-    // Installed first, because Bun needs a moment for it, and a signal may be sent as soon as the ready line appears.
+    // Handlers of signals are installed first: Bun installs them with a delay, and a signal may follow the ready line.
     const terminated = onTermination();
     const log = await logOf(config, env);
     for (const unknown of unknownVariables(env)) log.warn("unknown_setting", unknown);
@@ -58,7 +58,7 @@ SIGUSR2 are ignored.
     const showAdminKey = process.stdout.isTTY ? printKey : undefined;
     const app = await startApp({ config, log, env, secretFiles, showAdminKey, aws: awsVariables(env) }).catch(
       async (error) => {
-        // The caller prints the error on standard error.
+        // `runCommand` prints the error on standard error.
         if (config.logFile !== null) log.failure("start_failed", error);
         await log.flush();
         throw error;
@@ -105,8 +105,8 @@ function printKey(secret: string): Promise<void> {
 }
 
 /**
- * Opens the log named by the settings; SIGHUP reopens its file. Also handles SIGUSR1 and SIGUSR2, which would otherwise
- * end the process.
+ * Opens the log that the settings name. SIGHUP reopens the file of the log. Also handles SIGUSR1 and SIGUSR2, which
+ * would otherwise end the process.
  */
 async function logOf({ logLevel, logFile, logFormat, database }: Config, env: Environment): Promise<Log> {
   const isTerminal = logFile === null && process.stderr.isTTY === true;
@@ -148,8 +148,8 @@ function readAgain(app: App, { config, mistakes }: ReturnType<typeof checkConfig
 }
 
 /**
- * Warns when other machines can reach the admin listener without TLS: it gives full control to every caller with a key,
- * and shows health and metrics without one.
+ * Warns when other machines can reach the admin listener without TLS. The listener gives full control to every caller
+ * with a key, and shows health and metrics without a key.
  */
 function warnOfExposure({ adminHost, adminTlsCert }: Config, log: Log): void {
   if (isThisMachineAlone(adminHost) || adminTlsCert !== null) return;

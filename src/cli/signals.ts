@@ -1,10 +1,10 @@
 /** A signal that ends the process. */
 type Termination = "SIGTERM" | "SIGINT" | "SIGHUP";
 
-/** `bun run` and npx forward the SIGINT that the terminal also sends here. Within this time it is the same Ctrl-C. */
+/** The time in which SIGINTs count as one Ctrl-C: `bun run` and npx forward the SIGINT that the terminal also sends. */
 const sameCtrlCMs = 500;
 
-/** Resolves at the first of `signals`; a second one ends the process at once. */
+/** Resolves at the first of `signals`. The same signal ends the process when it comes again. */
 export function onTermination(
   signals: readonly Termination[] = ["SIGTERM", "SIGINT"],
   now: () => number = performance.now.bind(performance),
@@ -33,7 +33,7 @@ export function untilEnded(): AbortSignal {
   return stop.signal;
 }
 
-/** Calls `then` at each of these signals, which would otherwise end the process. */
+/** Calls `then` at each of `signals`, which would otherwise end the process. */
 export function onSignals(
   signals: readonly ("SIGHUP" | "SIGUSR1" | "SIGUSR2")[],
   then: (signal: string) => void,

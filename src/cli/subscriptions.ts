@@ -15,8 +15,8 @@ interface TypeVersion {
 }
 
 /**
- * Returns these event types with the requested version, by default the newest of each. Throws a `UsageError` for a type
- * that the platform does not know.
+ * Returns the named event types with the requested version, by default the newest version. Throws a `UsageError` for a
+ * type that the platform does not have.
  */
 export async function knownTypes(
   api: Client,
@@ -165,8 +165,8 @@ async function subscribed(
 }
 
 /**
- * Deletes the subscriptions that exist, and returns whether all did. The API ignores unknown ids, so mistyped ones are
- * found by listing the subscriptions first.
+ * Deletes the subscriptions that exist, and returns whether all of them existed. The API ignores unknown ids, so
+ * mistyped ids are found by listing the subscriptions first.
  */
 async function remove(api: Client, words: readonly string[], out: Output): Promise<boolean> {
   const named = [...new Set(words)];

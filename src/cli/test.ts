@@ -57,7 +57,7 @@ interface Stage {
   readonly at_ms: number;
 }
 
-/** The text of each stage, and what a terminal shows while waiting for the next one. */
+/** The text of each stage, and what a terminal shows while waiting for the next stage. */
 const stages: Readonly<Record<Stage["stage"], readonly [passed: string, next: string]>> = {
   dns: ["Host name resolved", "Connecting"],
   connect: ["Connected", "Negotiating TLS"],

@@ -93,7 +93,7 @@ function readSample(name: string, values: Values, mistakes: string[]): SampleReq
   return { name, version, broadcaster, assignments };
 }
 
-/** Sends the sample to a local program, by default with all checks. Returns the exit code. */
+/** Sends a sample to a local program, by default with all checks. Returns the exit code. */
 async function checkLocally(
   { name, version, broadcaster, assignments }: SampleRequest,
   { forward = "", secret: given, once = false, url, data, database }: Values,
@@ -128,8 +128,8 @@ const pathForm = /^[^.[\]=]+(\.[^.[\]=]+|\[(0|[1-9][0-9]{0,5})\])*$/;
 
 /**
  * Parses `path=value`, as in `sender.username=maya` and `giftees[0].user_id=7`. A value that is valid JSON is parsed,
- * any other is a string; quote a string that looks like JSON: `content="5"`. Throws a `UsageError`, also for a number
- * that would be rounded.
+ * any other value is a string; a string that is valid JSON is quoted: `content="5"`. Throws a `UsageError`, also for a
+ * number that would be rounded.
  */
 export function readAssignment(text: string): Assignment {
   const equals = text.indexOf("=");
@@ -179,7 +179,7 @@ function assign(root: unknown, path: readonly (string | number)[], value: unknow
           : "the sample has no such field";
       throw new UsageError(`--set ${shownPath(path)}: there is no ${shown}, ${why}`);
     }
-    // `defineProperty`, so that a name such as `__proto__` calls no setter.
+    // `defineProperty` calls no setter for a name such as `__proto__`.
     if (isLast) {
       const property = { value, writable: true, enumerable: true, configurable: true };
       Object.defineProperty(target, part, property);
@@ -204,7 +204,7 @@ function shownPath(path: readonly (string | number)[]): string {
 /** An event to make from the example of its type. */
 interface SampleRequest {
   readonly name: string;
-  /** By default the newest version. */
+  /** The version of the type; by default the newest version. */
   readonly version: number | undefined;
   /** The broadcaster's username or user id; any user by default. */
   readonly broadcaster: string | undefined;
@@ -213,7 +213,7 @@ interface SampleRequest {
 
 type Broadcaster = Pick<User, "id" | "username" | "is_verified" | "profile_picture">;
 
-/** Publishes the example of an event type like the platform. */
+/** Publishes the example of an event type as the platform publishes events. */
 async function publishSample(target: Target, sample: SampleRequest, out: Output): Promise<void> {
   const { name, assignments } = sample;
   await withAdminApi(target, async (api) => {
@@ -225,8 +225,8 @@ async function publishSample(target: Target, sample: SampleRequest, out: Output)
       broadcaster_user_id: broadcaster.id,
       data: withAssignments(inChannelOf(broadcaster, type.example), assignments),
     };
-    const asked = { method: "POST", path: "/admin/v1/events", json: event } as const;
-    const published = await api.json<{ id: string; deliveries: number }>(asked);
+    const request = { method: "POST", path: "/admin/v1/events", json: event } as const;
+    const published = await api.json<{ id: string; deliveries: number }>(request);
     const { id, deliveries } = published;
     const whose = `${broadcaster.username} (${broadcaster.id})`;
     await out.answer(
@@ -251,7 +251,7 @@ async function findType(api: AdminApi, sample: SampleRequest): Promise<SampleTyp
   return newestOf(isBuiltIn ? builtInEventTypes : await registeredTypes(api), sample);
 }
 
-/** Returns the requested version of an event type, by default the newest. Throws a `UsageError` when there is none. */
+/** Returns the requested version of an event type, by default the newest. Throws a `UsageError` for an unknown one. */
 function newestOf(
   types: readonly SampleType[],
   { name, version }: Pick<SampleRequest, "name" | "version">,
@@ -288,7 +288,7 @@ async function findBroadcaster(api: AdminApi, user: string | undefined): Promise
   return JSON.parse(line) as Broadcaster;
 }
 
-/** Finds the id of the user with this username. Throws a `UsageError` when there is none. */
+/** Finds the id of the user with this username. Throws a `UsageError` when no user has it. */
 async function idOf(api: AdminApi, username: string): Promise<number> {
   const query = { query: username, limit: 1 };
   const { data } = await api.get<{ data: Broadcaster[] }>("/admin/v1/users/search", query);
@@ -313,7 +313,7 @@ async function firstLine({ body }: Response): Promise<string> {
   return text.split("\n", 1)[0] ?? "";
 }
 
-/** Returns the example with this user as its broadcaster. */
+/** Returns an example with this user as the broadcaster. */
 function inChannelOf({ id, username, is_verified, profile_picture }: Broadcaster, example: unknown): unknown {
   const { broadcaster, ...rest } = example as { broadcaster?: unknown };
   if (typeof broadcaster !== "object" || broadcaster === null || !("user_id" in broadcaster)) return example;
@@ -340,7 +340,7 @@ interface ReceiverOptions {
 interface Checked {
   readonly check: "right_signature" | "wrong_signature" | "old_timestamp" | "same_id_again" | "slow_answer";
   readonly ok: boolean;
-  /** null without an answer. */
+  /** The HTTP status; null without an answer. */
   readonly status: number | null;
   readonly duration_ms: number;
   /** The beginning of the answer, or the reason for a missing answer. */
@@ -371,9 +371,9 @@ export async function sendSample(sample: SampleEvent, options: ReceiverOptions):
 }
 
 /**
- * Sends a signed sample to a receiver, then requests that it must refuse and one that it must recognise as a
- * repetition. Prints its answers. Returns whether all are correct. Stops after the first request if that is not
- * accepted.
+ * Sends a signed sample to a receiver, then requests that the receiver must refuse, and a repetition that it must
+ * recognise. Prints the answers. Returns whether all answers are correct. Stops after the first request if the receiver
+ * does not accept it.
  */
 async function checkReceiver(sample: SampleEvent, options: ReceiverOptions): Promise<boolean> {
   const send = sender(sample, options);
@@ -406,7 +406,7 @@ async function checkReceiver(sample: SampleEvent, options: ReceiverOptions): Pro
   return ok;
 }
 
-/** The difference between a request of the check and a genuine one sent now. */
+/** The difference between a request of the check and a genuine request sent now. */
 interface Difference {
   readonly id?: string;
   readonly attempt?: number;
@@ -451,7 +451,7 @@ function tableOf(results: readonly Checked[], on: Screen): string {
     const what = check === "slow_answer" ? `${durationMs} ms` : answered({ status, durationMs, answer });
     return [ok ? "ok" : "failed", titles[check], what, should];
   });
-  // Not cut to the terminal, so that the advice stays complete.
+  // This table is not cut to the terminal, so that the advice stays complete.
   return table(["STATE", "SENT", "ANSWER", "EXPECTED"], rows, { ...on, columns: null });
 }
 

@@ -14,7 +14,7 @@ export function webhookHeaderHelp(column: number): string {
 const mostFileBytes = 65_536;
 
 /**
- * Reads the values of `--webhook-header` as changes of an application; undefined if there is none. Mistakes never
+ * Reads the values of `--webhook-header` as changes of an application; undefined if there are none. Mistakes never
  * repeat a value.
  */
 export function readWebhookHeaders(

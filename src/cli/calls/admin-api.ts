@@ -7,9 +7,9 @@ import { requireData, type Target } from "./target.ts";
 interface Sent {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** Sent as JSON. */
+  /** The body, sent as JSON. */
   readonly json?: unknown;
-  /** Sent as NDJSON. */
+  /** The lines of the body, sent as NDJSON. */
   readonly lines?: AsyncIterable<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -51,7 +51,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   }
 }
 
-/** A log that keeps the last internal error, because an error answer does not describe it. */
+/** A log that keeps the last internal error, because an error answer does not describe internal errors. */
 class Faults {
   last: string | null = null;
   readonly log: Log = {

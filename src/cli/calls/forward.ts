@@ -12,7 +12,7 @@ export interface ReceivedDelivery {
 
 /** The answer of the local program to a delivery. */
 export interface Forwarded {
-  /** null without an answer. */
+  /** The HTTP status; null without an answer. */
   readonly status: number | null;
   readonly durationMs: number;
   /** The first bytes of the answer, or the reason for a missing answer. */

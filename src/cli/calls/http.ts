@@ -60,7 +60,7 @@ export async function request(
 const isStream = (body: unknown): body is AsyncIterable<Uint8Array> =>
   typeof body === "object" && body !== null && Symbol.asyncIterator in body && !(body instanceof Blob);
 
-/** Passes the body on, and records an error of its source, to distinguish it from a broken connection. */
+/** Passes the body on. Records an error of the body's source, to distinguish it from a broken connection. */
 async function* recordingErrors(
   input: AsyncIterable<Uint8Array>,
   source: { failure: unknown },
@@ -76,11 +76,11 @@ async function* recordingErrors(
 const firstPauseMs = 20;
 const longestPauseMs = 1_000;
 
-/** Calls `look` at growing intervals until the operation is no longer in progress. */
-export async function poll(isRunning: () => boolean, look: () => Promise<void>): Promise<void> {
+/** Calls `refresh` at growing intervals until the operation is no longer in progress. */
+export async function poll(isRunning: () => boolean, refresh: () => Promise<void>): Promise<void> {
   for (let pause = firstPauseMs; isRunning(); pause = Math.min(longestPauseMs, pause * 1.5)) {
     await Bun.sleep(pause);
-    await look();
+    await refresh();
   }
 }
 
@@ -111,7 +111,7 @@ function isPassing(error: unknown): error is Error {
   return error.status === 429 || error.status >= 502;
 }
 
-/** Describes an error in a sentence; falls back on the message of the system or of Bun. */
+/** Describes an error in a sentence. Without a known description, returns the message of the system or of Bun. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, path, syscall } = error as NodeJS.ErrnoException;
@@ -204,7 +204,7 @@ function optionOf(field: string): string {
   const option = Object.hasOwn(optionNames, head)
     ? optionNames[head]
     : `--${head.toLowerCase().replaceAll("_", "-")}`;
-  // The index of a list is left out, because its option is repeated.
+  // The index of a list is left out, because the option of a list is repeated.
   const hasNames = head === "data" || head === "webhook_headers" || head === "filters";
   return hasNames && rest !== "" ? `${option} ${rest.replace(/^\./, "")}` : `${option}`;
 }
@@ -218,7 +218,7 @@ function problemOf(field: string, message: string): string {
     const range = /an integer from ([0-9]+) to ([0-9]+)( or null)?$/;
     return message.replace(range, (_, least, most) => `from ${least}s to ${(Number(most) * second) / day}d`);
   }
-  // Often a name is given in place of the id.
+  // Users often give a name in place of the id.
   if (field === "id" && message.startsWith("must be a ULID")) return `${message}; the action list shows it`;
   return message.replace(
     /(later than|days after) ([a-z]+)$/,
@@ -228,12 +228,14 @@ function problemOf(field: string, message: string): string {
 
 /** Advice for refusals with one usual cause. */
 interface Hints {
-  readonly elsewhere: string;
+  /** For a URL that is not that of the listener. */
+  readonly wrongListener: string;
+  /** For status 401. */
   readonly unauthorized: string;
 }
 
 const adminHints: Hints = {
-  elsewhere: "--url must name the admin listener.",
+  wrongListener: "--url must name the admin listener.",
   unauthorized: "ONAIR_ADMIN_KEY must hold a valid operator key.",
 };
 
@@ -251,13 +253,17 @@ export function publicRefusal(error: OnairError, url: string, advice: string): s
     const remedy = 'To change that, run "onair app change --delivery both"';
     return `${url} answered ${error.status}: This application receives events only by webhook. ${remedy}`;
   }
-  const hints = { elsewhere: "The URL must be that of the public listener.", unauthorized: advice };
+  const hints = { wrongListener: "The URL must be that of the public listener.", unauthorized: advice };
   const sentence = sentenceOf(error, url, hints);
   const { retryAfterMs } = error.details;
   return retryAfterMs === null ? sentence : `${sentence} (Retry-After: ${Math.ceil(retryAfterMs / 1000)})`;
 }
 
-function sentenceOf(error: OnairError, origin: string | null, { elsewhere, unauthorized }: Hints): string {
+function sentenceOf(
+  error: OnairError,
+  origin: string | null,
+  { wrongListener, unauthorized }: Hints,
+): string {
   const { status, details } = error;
   const { body, errors } = details;
   // Every error answer of On Air has a message.
@@ -268,8 +274,8 @@ function sentenceOf(error: OnairError, origin: string | null, { elsewhere, unaut
       (said ?? foreignAnswer(error));
   if (origin === null) return message;
   const isForeign = said === null && (status === 401 || status === 404);
-  const isElsewhere = isForeign || (status === 404 && said === "There is nothing at this path");
-  const hint = isElsewhere ? ` ${elsewhere}` : status === 401 ? ` ${unauthorized}` : "";
+  const isWrongListener = isForeign || (status === 404 && said === "There is nothing at this path");
+  const hint = isWrongListener ? ` ${wrongListener}` : status === 401 ? ` ${unauthorized}` : "";
   const end = hint === "" || message.endsWith(".") ? "" : ".";
   return `${origin} answered ${status}: ${message}${end}${hint}`;
 }

@@ -16,14 +16,14 @@ import type { Environment } from "../../server/settings/read-config.ts";
 import { UsageError } from "../command.ts";
 
 const ProfileFile = Type.Object({
-  /** The public listener, without a trailing slash. */
+  /** The URL of the public listener, without a trailing slash. */
   url: Type.String({ pattern: "^https?://[^\\s/]" }),
   clientId: Type.String(),
-  /** Absent for a public client. */
+  /** The client secret; absent for a public client. */
   clientSecret: Type.Optional(Type.String()),
-  /** The scopes to request; absent for all of the application. */
+  /** The scopes to request; absent for all scopes of the application. */
   scopes: Type.Optional(Type.Array(Type.String())),
-  /** The current tokens; with a refresh token, those of a user. */
+  /** The current tokens. Tokens of a user have a refresh token. */
   session: Type.Optional(
     Type.Object({
       accessToken: Type.String(),
@@ -39,10 +39,10 @@ export type Profile = Readonly<Static<typeof ProfileFile>>;
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const suffix = ".json";
 
-/** The name of the profile used when none is named. */
+/** The name of the profile to use when the user names no profile. */
 export const defaultProfile = "default";
 
-/** Returns the name of the profile to use: as given, else that in `ONAIR_PROFILE`, else the default. */
+/** Returns the name of the profile to use: `given`, else the name in `ONAIR_PROFILE`, else the default. */
 export function profileNameOf(given: string | undefined, env: Environment): string {
   return given ?? (env["ONAIR_PROFILE"] || defaultProfile);
 }
@@ -102,7 +102,7 @@ export class Profiles {
     return file;
   }
 
-  /** Removes a profile. Returns false when there is none with this name. */
+  /** Removes a profile. Returns false when no profile has this name. */
   remove(name: string): boolean {
     const file = this.#fileOf(name);
     if (file === null || !statSync(file, { throwIfNoEntry: false })) return false;

@@ -11,7 +11,7 @@ import { type NamedData, namesData } from "./target.ts";
 
 /** The public API, and the credentials with which a command uses it. */
 interface PublicTarget {
-  /** The public listener, without a trailing slash. */
+  /** The URL of the public listener, without a trailing slash. */
   readonly url: string;
   readonly credentials: Credentials;
   /** What the user can do when the server refuses the token. */
@@ -54,8 +54,9 @@ const operatorVariables = [
 ];
 
 /**
- * Whether a command that supports both APIs uses the public API. It does with `--profile` or `--token`. Otherwise an
- * operator key, a data directory or a database selects the admin API. Otherwise it does if a token or profile exists.
+ * Whether a command that supports both APIs uses the public API. `--profile` and `--token` select the public API.
+ * Without them, an operator key, a data directory or a database selects the admin API. Without any of these, a token or
+ * profile selects the public API.
  */
 export function usesPublicApi(given: GivenTarget & NamedData, env: Environment): boolean {
   if (given.profile !== undefined || given.token !== undefined) return true;
@@ -111,7 +112,7 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
   };
 }
 
-/** Sends a request of the client by `request`, like all commands. */
+/** Sends a request of the client through `request`, which all commands use. */
 export async function throughRequest({ url, method, headers, body, signal }: Request): Promise<Response> {
   const sent = body === null ? null : await new Response(body).arrayBuffer();
   return request(url, { method, headers, signal, ...(sent && { body: sent }) });
@@ -136,11 +137,11 @@ export async function explained<T>(target: ErrorContext, work: () => Promise<T>)
 
 type ErrorContext = Pick<PublicTarget, "url" | "advice">;
 
-/** Converts an error of the public API to one whose message says what to do; returns any other error unchanged. */
+/** Converts an error of the public API to an error that says what to do. Returns any other error unchanged. */
 export function forPeople(error: unknown, { url, advice }: ErrorContext): unknown {
   if (error instanceof SyntaxError) return new Error(`${url} is not the public listener of an On Air server`);
   if (!(error instanceof OnairError)) return error;
-  // The token endpoint answers this to a refresh token or secret that is no longer valid.
+  // The token endpoint answers with these codes to a refresh token or secret that is no longer valid.
   const isUnknown = error.code === "invalid_grant" || error.code === "invalid_client";
   const said = publicRefusal(error, url, advice);
   return new Error(isUnknown && error.status !== 401 ? `${said} ${advice}` : said);

@@ -24,7 +24,7 @@ export function readSettings<Name extends string>(
   return readConfig(args, env);
 }
 
-/** The target of a command: a running server, or data that it opens itself. */
+/** The target of a command: a running server, or data that the command opens. */
 export interface Target {
   readonly server: {
     readonly url: URL;

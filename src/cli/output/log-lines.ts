@@ -5,9 +5,9 @@ type Fields = Readonly<Record<string, unknown>>;
 type Paint = (style: Style, text: string) => string;
 
 const levels: Readonly<Record<string, Style>> = { debug: "dim", info: "cyan", warn: "yellow", error: "red" };
-/** Events that have columns of their own. */
+/** The formats of events that have columns of their own. */
 const known: Readonly<Record<string, (fields: Fields, paint: Paint) => string>> = { request, delivery };
-/** Longer objects, such as all settings, are abbreviated. */
+/** The most characters of an object. Longer objects, such as all settings, are abbreviated. */
 const longestObject = 100;
 
 /** Renders complete JSON lines of the log as aligned text, styled by `paint`. */
@@ -55,7 +55,7 @@ function delivery({ outcome, status, duration_ms, type, ...rest }: Fields, paint
   return `${paint(style, shown)} ${took}  ${printable(String(type))}${failure}${pairs(rest, paint)}`;
 }
 
-/** Formats the other fields as `name=value`, without null values. */
+/** Formats fields as `name=value`. Leaves out null values. */
 function pairs(fields: Fields, paint: Paint): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== null && value !== undefined)

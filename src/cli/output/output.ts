@@ -15,7 +15,7 @@ export interface ListPage<T> {
 interface Rows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** The note when there are none. */
+  /** The note for a list without items. */
   readonly empty: string;
 }
 

@@ -2,22 +2,22 @@ import { type BatchReport, maxErrors } from "../../platform/batches.ts";
 import { cut, escapedAroundStyles, printable, type Style, terminalOn } from "../../runtime/terminal.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
 
-/** A number with separators, for people. */
+/** Formats a number with separators. */
 export function counted(count: number): string {
   return Math.round(count).toLocaleString("en");
 }
 
-/** `1 row`, `2,000 rows`. */
+/** Formats a count with its noun: `1 row`, `2,000 rows`. */
 export function countOf(count: number, noun: string): string {
   return `${counted(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A size in bytes as megabytes. */
+/** Formats a size in bytes as megabytes. */
 export function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
 }
 
-/** A duration in whole seconds. */
+/** Formats a duration in whole seconds. */
 export function duration(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   if (seconds < 100) return `${seconds} s`;
@@ -54,7 +54,7 @@ export function write(data: string | Uint8Array): Promise<void> {
   });
 }
 
-/** Prints a line, or several. */
+/** Prints one or more lines. */
 export function print(text: string): Promise<void> {
   return write(`${escapedAroundStyles(text)}\n`);
 }
@@ -74,7 +74,7 @@ export function screen(env: Environment): Screen {
 /** The layout of text output. */
 export interface Screen {
   style(style: Style, text: string): string;
-  /** null for any width. */
+  /** The width in characters; null for any width. */
   readonly columns: number | null;
 }
 
@@ -161,9 +161,9 @@ const shownErrors = 20;
 
 interface ReportOptions {
   readonly json: boolean;
-  /** Whether it was interrupted. */
+  /** Whether the batch was interrupted. */
   readonly interrupted?: boolean;
-  /** Whether the batch repeats an earlier one with the same idempotency key; then nothing was sent. */
+  /** Whether the batch repeats an earlier batch with the same idempotency key; then nothing was sent. */
   readonly alreadySent?: boolean;
   /** The duration, like `in 1.2 s`. */
   readonly took: string;

@@ -1,15 +1,15 @@
 import { counted, duration, megabytes } from "./print.ts";
 
-/** The progress of a long operation, which updates the counts. */
+/** The progress of a long operation. The operation updates the counts. */
 export interface Progress {
-  /** Bytes done, of `totalBytes`; null when the total is unknown. */
+  /** The bytes done, of `totalBytes`. `totalBytes` is null when the total is unknown. */
   bytes: number;
   readonly totalBytes: number | null;
-  /** null when the operation has no rows. */
+  /** The rows done; null when the operation has no rows. */
   rows: number | null;
-  /** The total, when rows are counted instead of bytes. */
+  /** The total of the rows, when rows are counted instead of bytes. */
   readonly totalRows?: number;
-  /** The counted items, when they are not rows; `share` is the completed part, from 0 to 1. */
+  /** The counted items, when items are not rows; `share` is the completed part, from 0 to 1. */
   readonly counted?: { readonly nouns: string; share: number };
 }
 

@@ -19,8 +19,8 @@ const watcher = `
       return "none";
     }
   }
-  const { abandonedByNpm } = await import(${JSON.stringify(program)});
-  abandonedByNpm(process.env).then(() => process.exit(console.log("abandoned")));
+  const { npmEnd } = await import(${JSON.stringify(program)});
+  npmEnd(process.env).then(() => process.exit(console.log("npm ended")));
   setInterval(() => {}, 60_000);
 `;
 
@@ -57,7 +57,7 @@ test.skipIf(process.platform !== "linux")(
     await lines.next((line) => line.startsWith("looked") && line !== `looked below ${shell.pid}`);
     expect(await lines.next(() => true)).toStartWith("looked");
     process.kill(pid, "SIGKILL");
-    await lines.next((line) => line === "abandoned");
+    await lines.next((line) => line === "npm ended");
   },
   60_000,
 );
@@ -66,7 +66,7 @@ function linesOf(stream: ReadableStream<Uint8Array>) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   return {
-    /** The next matching line. Throws at the end, and for an unwanted line "abandoned". */
+    /** The next matching line. Throws at the end, and for an unwanted line "npm ended". */
     async next(isWanted: (line: string) => boolean): Promise<string> {
       for (;;) {
         const end = text.indexOf("\n");
@@ -79,7 +79,7 @@ function linesOf(stream: ReadableStream<Uint8Array>) {
         const line = text.slice(0, end);
         text = text.slice(end + 1);
         if (isWanted(line)) return line;
-        if (line === "abandoned") throw new Error("It ends before npm");
+        if (line === "npm ended") throw new Error("It ends before npm");
       }
     },
   };

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { Cursors } from "../../src/api/http/cursors.ts";
 import { EventStreams, StreamSlots } from "../../src/api/stream/streams.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/delivery/signature.ts";
-import type { StreamedDelivery } from "../../src/domain/deliveries.ts";
+import type { StreamedDelivery, StreamShard } from "../../src/domain/deliveries.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { ownListener } from "../support/listener.ts";
 import { until } from "../support/until.ts";
@@ -33,7 +33,13 @@ const application = {
   created_at: "",
   updated_at: "",
 };
-const grant = { applicationId: application.id, userId: null, scopes: application.scopes, expiresAt: 1e15 };
+const grant = { userId: null, scopes: application.scopes, expiresAt: 1e15 };
+/** The caller of a token, which is here the id of its application. */
+const callerOf = (id: string) => ({
+  grant: { ...grant, applicationId: id },
+  application: { ...application, id },
+  tokenHash: null,
+});
 
 function delivery(seq: number): StreamedDelivery {
   const body = JSON.stringify({ seq, filling: "x".repeat(10_000) });
@@ -70,7 +76,7 @@ function start(
   const { log, store } = endlessLog(perRead, isShown);
   streams = new EventStreams({
     store,
-    authenticator: { authenticate: async () => ({ grant, application, tokenHash: null }), changeCount: 0 },
+    authenticator: { authenticate: async (token) => callerOf(token), changeCount: 0 },
     cursors,
     signingKey: () => signingKey,
     log: createLog("off"),
@@ -83,18 +89,20 @@ function start(
   const cuts: number[] = [];
   const open = (i = 0, lastId: string | null = null) =>
     streams.open({
-      caller: { grant, application, tokenHash: null },
+      caller: callerOf(application.id),
       shard: null,
       lastId: lastId === null ? null : { in: "header", field: "Last-Event-ID", text: lastId },
       after: null,
-      token: "token",
+      token: application.id,
       cut: () => cuts.push(i),
     });
+  const openShard = (id: string, shard: StreamShard) =>
+    streams.open({ caller: callerOf(id), shard, lastId: null, after: null, token: id, cut() {} });
   const publish = (upTo: number) => {
     log.last = upTo;
     streams.wake([application.id]);
   };
-  return { log, cuts, open, publish };
+  return { log, cuts, open, openShard, publish, wakeAll: () => streams.wakeAll() };
 }
 
 const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
@@ -165,6 +173,26 @@ test("other work runs between the reads of a long log of which a stream has noth
   publish(1_000);
   await until(() => log.reads >= 1_000);
   expect(turns).toBeGreaterThan(500);
+});
+
+test("a tick wakes a bounded number of streams, so that applications with many shards hold up no request", async () => {
+  const { log, openShard, wakeAll } = start(1);
+  const count = 40;
+  for (const id of ["one", "two", "three"]) {
+    for (let number = 1; number <= count; number++) {
+      const reader = (await openShard(id, { number, count })).getReader();
+      await reader.read();
+      void reader.read().catch(() => {});
+    }
+  }
+  await until(() => log.reads === 3 * count);
+  const perTick: number[] = [];
+  wakeAll();
+  for (let before = log.reads; before < 6 * count; before = log.reads) {
+    await new Promise((resolve) => setImmediate(resolve));
+    perTick.push(log.reads - before);
+  }
+  expect(Math.max(...perTick)).toBe(count);
 });
 
 test("silence is broken by comments, and no frame is without data", async () => {

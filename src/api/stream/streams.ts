@@ -364,7 +364,10 @@ interface StreamRequest extends StreamStart {
   cut(): void;
 }
 
-/** The number of applications whose streams are woken in one tick of the event loop; requests run between ticks. */
+/**
+ * After this many streams, no further application is woken in the same tick of the event loop. Each shard of a stream
+ * has its own read, and requests run between ticks.
+ */
 const wokenAtOnce = 32;
 
 /**
@@ -437,9 +440,11 @@ export class EventStreams {
     this.#reader.forget();
     let count = 0;
     for (const id of this.#toWake) {
-      if (count++ === wokenAtOnce) break;
+      if (count >= wokenAtOnce) break;
       this.#toWake.delete(id);
-      for (const stream of this.#open.get(id) ?? []) stream.wake();
+      const streams = this.#open.get(id) ?? new Set();
+      for (const stream of streams) stream.wake();
+      count += streams.size;
     }
     if (this.#toWake.size > 0) setImmediate(() => this.#wakeSome());
   }

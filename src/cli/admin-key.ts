@@ -55,7 +55,7 @@ export const adminKey = command({
       mistakes.push("reset works on a data directory that no server uses: name it with --data");
     const target =
       action === "reset"
-        ? readTarget(local, { ...env, ONAIR_URL: undefined }, mistakes)
+        ? readTarget(local, { ...env, ONAIR_URL: undefined, ONAIR_ADMIN_URL: undefined }, mistakes)
         : readTarget(values, env, mistakes);
     if (action === "create" && name === undefined) mistakes.push("--name is missing");
     if (action === "create" && role === undefined)

@@ -276,7 +276,8 @@ that application; --profile and --token always choose this. With none of these, 
 directory onair-data.
 
   --application ID   for operators: of this application; required for replay
-  --url URL          the admin listener, or with a token the public listener (ONAIR_URL)
+  --url URL          the admin listener (ONAIR_ADMIN_URL), or with a token the public listener
+                     (ONAIR_URL)
   --data DIR         for operators: a data directory that no server uses. Nothing is sent before
                      its server starts
   --database URL     for operators: the same for data in PostgreSQL (ONAIR_DATABASE)

@@ -45,10 +45,12 @@ const publishing = command({
   },
   async run({ action, words: [word = ""], values, env, out, mistakes, check }) {
     // Built-in types need no server. The server named by the environment is used only if a key is set as well.
-    const { ONAIR_URL, ONAIR_ADMIN_KEY, ONAIR_ADMIN_KEY_FILE } = env;
+    const { ONAIR_ADMIN_URL, ONAIR_URL, ONAIR_ADMIN_KEY, ONAIR_ADMIN_KEY_FILE } = env;
     const isNamed = values.url !== undefined || namesData(values);
-    const isAsked = isNamed || Boolean(ONAIR_URL && (ONAIR_ADMIN_KEY ?? ONAIR_ADMIN_KEY_FILE));
-    const targetEnv = action === "types" && !isAsked ? { ...env, ONAIR_URL: undefined } : env;
+    const isAsked =
+      isNamed || Boolean((ONAIR_ADMIN_URL || ONAIR_URL) && (ONAIR_ADMIN_KEY ?? ONAIR_ADMIN_KEY_FILE));
+    const withoutServer = { ...env, ONAIR_URL: undefined, ONAIR_ADMIN_URL: undefined };
+    const targetEnv = action === "types" && !isAsked ? withoutServer : env;
     const target = readTarget(values, targetEnv, mistakes);
     check();
     if (action === "types") {

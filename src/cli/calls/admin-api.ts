@@ -19,6 +19,8 @@ export type Fields = Readonly<Record<string, string | number | boolean | undefin
 
 /** The admin API of a target, over HTTP or in this process. */
 export interface AdminApi {
+  /** Sends a request with the operator key, and returns error answers unchanged. */
+  fetch(path: string, init: BunFetchRequestInit & { readonly headers: Headers }): Promise<Response>;
   /** Sends a request. Throws an `OnairError` for an error answer; its message says what to do. */
   send(request: Sent): Promise<Response>;
   /** Sends a request and parses the answer as JSON. */
@@ -71,6 +73,10 @@ function adminApi(
   faults?: Faults,
 ): AdminApi {
   const api: AdminApi = {
+    fetch: (path, { headers, ...init }) => {
+      headers.set("authorization", `Bearer ${key}`);
+      return fetched(base + path, { ...init, headers });
+    },
     json: async <T>(request: Sent) => (await (await api.send(request)).json()) as T,
     get: (path, query = {}) => {
       const search = new URLSearchParams();
@@ -81,13 +87,9 @@ function adminApi(
     async send({ method, path, json, lines, headers }) {
       const type = lines ? "application/x-ndjson" : "application/json";
       const body = lines ?? (json === undefined ? null : JSON.stringify(json));
-      const response = await fetched(base + path, {
+      const response = await api.fetch(path, {
         method,
-        headers: {
-          ...headers,
-          authorization: `Bearer ${key}`,
-          ...(body !== null && { "content-type": type }),
-        },
+        headers: new Headers({ ...headers, ...(body !== null && { "content-type": type }) }),
         body,
       });
       // Every answer of On Air has this header.

@@ -50,14 +50,14 @@ export interface Target {
 export const targetOptions = valued("url", "data", "database", "config", "client-cert", "client-key");
 type GivenTarget = Given<typeof targetOptions>;
 
-export const targetHelp = `  --url URL      the admin listener of a running server, like http://127.0.0.1:8081 (ONAIR_URL); set
-                 the operator key in ONAIR_ADMIN_KEY, or name a file that holds it in
-                 ONAIR_ADMIN_KEY_FILE
+export const targetHelp = `  --url URL      the admin listener of a running server, like http://127.0.0.1:8081
+                 (ONAIR_ADMIN_URL, else ONAIR_URL, unless ONAIR_TOKEN is set); set the operator key
+                 in ONAIR_ADMIN_KEY, or name a file that holds it in ONAIR_ADMIN_KEY_FILE
   --client-cert FILE, --client-key FILE
                  for a listener with --admin-tls-client-ca: a certificate signed by that authority
                  and its key, both PEM (ONAIR_CLIENT_CERT, ONAIR_CLIENT_KEY)
-  --data DIR     instead: the data directory of "onair serve" (ONAIR_DATA, unless ONAIR_URL is set;
-                 default: onair-data); refused while a server uses it
+  --data DIR     instead: the data directory of "onair serve" (ONAIR_DATA, unless one of these URLs
+                 is set; default: onair-data); refused while a server uses it
   --database URL instead: the PostgreSQL database, without a password in the URL (ONAIR_DATABASE, or
                  the file that ONAIR_DATABASE_FILE names)
   --config FILE  instead: the data named by this settings file of "onair serve" (ONAIR_CONFIG)`;
@@ -73,8 +73,13 @@ export const namesData = (given: NamedData): boolean => placeNames.some((name) =
 /** Reads the target of a command, and adds problems to `mistakes`. */
 export function readTarget(given: GivenTarget, env: Environment, mistakes: string[]): Target {
   const named = placeNames.filter((name) => given[name] !== undefined);
-  const address = given.url ?? (named.length === 0 ? env["ONAIR_URL"] || undefined : undefined);
-  const source = given.url === undefined ? "ONAIR_URL" : "--url";
+  const variable = env["ONAIR_ADMIN_URL"] ? "ONAIR_ADMIN_URL" : "ONAIR_URL";
+  const address = given.url ?? (named.length === 0 ? env[variable] || undefined : undefined);
+  const source = given.url === undefined ? variable : "--url";
+  if (address !== undefined && source === "ONAIR_URL" && env["ONAIR_TOKEN"])
+    mistakes.push(
+      "With ONAIR_TOKEN, ONAIR_URL is the public listener: name the admin listener in ONAIR_ADMIN_URL or --url",
+    );
   const url = address !== undefined && URL.canParse(address) ? new URL(address) : null;
   const key = address === undefined ? undefined : adminKeyOf(env, mistakes);
   if (address !== undefined) {

@@ -40,6 +40,7 @@ export function variablesOf(
 /** Variables that only commands other than `serve` read. */
 const commandVariables = [
   "ONAIR_URL",
+  "ONAIR_ADMIN_URL",
   "ONAIR_TOKEN",
   "ONAIR_PROFILE",
   "ONAIR_WEBHOOK_SECRET",

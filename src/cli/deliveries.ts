@@ -2,17 +2,20 @@ import type { Static } from "@sinclair/typebox";
 import type { OwnedDelivery, OwnedReplay, OwnedSentDelivery } from "../api/admin/deliveries.ts";
 import type { Client } from "../client/create-client.ts";
 import { sleep } from "../client/http.ts";
+import { isWebhookSecret, newWebhookSecret } from "../delivery/signature.ts";
 import { statusFilters } from "../domain/deliveries.ts";
 import { builtInEventNames } from "../domain/events/built-in.ts";
-import { escaped } from "../runtime/terminal.ts";
+import { escaped, printable } from "../runtime/terminal.ts";
 import type { Environment } from "../server/settings/read-config.ts";
-import { command, type Given, readSince, switches, valued } from "./arguments.ts";
+import { command, type Given, readForward, readSince, switches, valued } from "./arguments.ts";
 import { type AdminApi, type Fields, withAdminApi } from "./calls/admin-api.ts";
+import { forward } from "./calls/forward.ts";
 import { askingAgain, poll } from "./calls/http.ts";
 import { Profiles } from "./calls/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./calls/public-api.ts";
 import { namesData, readTarget, type Target, targetOptions } from "./calls/target.ts";
 import { failed, ok, UsageError } from "./command.ts";
+import { didYouMeanType } from "./event-types.ts";
 import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
 import type { ListPage, Output } from "./output/output.ts";
 import { counted, note, print, recordLines, type Screen, table, tableWriter } from "./output/print.ts";
@@ -53,6 +56,39 @@ async function printDelivery(delivery: Delivery, out: Output): Promise<void> {
   if (request)
     parts.push(recordLines(request.headers, on), escaped(request.body ?? "(the body is no longer kept)"));
   await out.answer(delivery, parts.filter((part) => part !== "").join("\n\n"));
+}
+
+interface Forwarding {
+  readonly url: string;
+  readonly given: string | undefined;
+  keptSecret(): string | null;
+  readonly out: Output;
+}
+
+/** Sends a delivery to a local program, and prints the answer. Returns whether it was accepted. */
+async function forwardAgain(
+  delivery: Delivery,
+  { url, given, keptSecret, out }: Forwarding,
+): Promise<boolean> {
+  const { id, request } = delivery;
+  if (!request) throw new Error(`The delivery ${id} has no request yet: it is sent first to the webhook URL`);
+  const { body } = request;
+  if (body === null) throw new Error(`The body of the delivery ${id} is no longer kept`);
+  const kept = given === undefined ? keptSecret() : null;
+  const secret = given ?? kept ?? newWebhookSecret();
+  if (given === undefined) {
+    const whose = kept === null ? "made for this run" : "kept for the profile";
+    note(`Forwarding to ${url}, signed with ${secret} (${whose})`);
+  }
+  // Each attempt has a time of its own; a receiver refuses an old one.
+  const headers = { ...request.headers, "webhook-timestamp": String(Math.floor(Date.now() / 1000)) };
+  const { signal } = new AbortController();
+  const { status, durationMs, answer } = await forward({ headers, body }, { url, secret, signal });
+  await out.answer(
+    { ...delivery, forwarded: { status, duration_ms: durationMs, answer } },
+    `${id} → ${status === null ? answer : `${status} in ${durationMs} ms${answer === "" ? "" : `: ${printable(answer).trim()}`}`}`,
+  );
+  return status !== null && status >= 200 && status < 300;
 }
 
 function attemptTable(attempts: readonly Attempt[], on: Screen): string {
@@ -232,7 +268,7 @@ function noteReplay({ id, app_id, state, queued }: ReplayAnswer, option: string)
 }
 
 const help = `Usage: onair deliveries list [filters] [--follow] [options]
-       onair deliveries show <id>
+       onair deliveries show <id> [--forward URL]
        onair deliveries retry <id> [--wait]
        onair deliveries replay (--from TIME [--to TIME] | --since DURATION) [filters] [--wait]
        onair deliveries replay <replay id> [--wait | --cancel]
@@ -263,6 +299,9 @@ Shows the deliveries of events, and sends them again.
                      for replay: likewise
   --since DURATION   instead: of events published since then, like 90s, 30m, 1h or 2d ago; for
                      replay also last_failure: since the endpoint last began to fail
+  --forward URL      for show: sends the delivery to a local program as a webhook, with the same id
+                     and body and a new time and signature, and prints the answer
+  --secret SECRET    for --forward: whsec_…, as for "onair listen" (ONAIR_WEBHOOK_SECRET)
   --dry-run          for replay: only count the deliveries
   --wait             for retry: wait for the attempt; for replay: wait until all are queued
   --cancel           for replay: cancel it
@@ -303,7 +342,7 @@ const options = {
   ...pagingOptions,
   ...filters,
   ...switches("json", "follow", "dry-run", "wait", "cancel"),
-  ...valued("event", "after", "before", "from", "to"),
+  ...valued("event", "after", "before", "from", "to", "forward", "secret"),
 };
 type Values = Given<typeof options>;
 
@@ -311,7 +350,7 @@ const filterNames = Object.keys(filters) as (keyof typeof filters)[];
 const needs = "the id of the delivery";
 const actions = {
   list: { options: [...filterNames, ...pagingNames, "event", "after", "before", "follow"] },
-  show: { needs },
+  show: { needs, options: ["forward", "secret"] },
   retry: { needs, options: ["wait"] },
   replay: { most: 1, options: [...filterNames, "from", "to", "dry-run", "wait", "cancel"] },
   release: {},
@@ -331,11 +370,22 @@ export const deliveries = command({
     const after = isSinceFailure ? undefined : readSince(values.since, mistakes);
     mistakes.push(...misuse(action, id, values, isOwn));
     const paging = readPaging(values, mistakes);
-    const perform = async (api: DeliveriesApi, option: string): Promise<number> => {
+    const given = values.secret ?? (env["ONAIR_WEBHOOK_SECRET"] || undefined);
+    const url = values.forward === undefined ? null : readForward(values.forward, mistakes);
+    if (values.secret !== undefined && url === null) mistakes.push("--secret needs --forward");
+    if (url !== null && given !== undefined && !isWebhookSecret(given))
+      mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
+    const perform = async (
+      api: DeliveriesApi,
+      { option, keptSecret = () => null }: Pick<Target, "option"> & { keptSecret?: () => string | null },
+    ): Promise<number> => {
       const again = { api, out, wait: values.wait ?? false, option };
       if (action === "list") await list(api, paging, { ...values, ...(after && { after }) }, out, !isOwn);
-      else if (action === "show") await printDelivery(await api.show(id ?? ""), out);
-      else if (action === "retry") return (await retry(id ?? "", again)) ? failed : ok;
+      else if (action === "show") {
+        const delivery = await api.show(id ?? "");
+        if (url === null) await printDelivery(delivery, out);
+        else return (await forwardAgain(delivery, { url, given, keptSecret, out })) ? ok : failed;
+      } else if (action === "retry") return (await retry(id ?? "", again)) ? failed : ok;
       else return (await replay(await requested(api, id, values, after), again)) ? failed : ok;
       return ok;
     };
@@ -343,7 +393,7 @@ export const deliveries = command({
     if (isOwn) {
       const target = readPublicTarget(values, env, mistakes);
       check();
-      return withPublicApi(target, (api) => perform(ownDeliveries(api), target.option));
+      return withPublicApi(target, (api) => perform(ownDeliveries(api), target));
     }
     const target = readTarget(values, env, mistakes);
     if (mistakes.some((one) => one.includes("ONAIR_ADMIN_KEY"))) mistakes.push(withoutKey(env));
@@ -351,7 +401,7 @@ export const deliveries = command({
       mistakes.push(`--${values.wait ? "wait" : "follow"} needs a running server: name it with --url`);
     check();
     if (action === "release") return release(target, out);
-    return withAdminApi(target, (api) => perform(allDeliveries(api), target.option)).catch((error) => {
+    return withAdminApi(target, (api) => perform(allDeliveries(api), target)).catch((error) => {
       const isNameless = !namesData(values);
       throw error instanceof UsageError && isNameless
         ? new UsageError(`${error.message}\n${withoutKey(env)}`)
@@ -442,7 +492,9 @@ async function list(
 }
 
 /** Returns a hint for filters that often mean something else; "" for others. */
-function hintAt({ event = "", status }: Values): string {
+function hintAt({ event = "", status, type = "" }: Values): string {
+  const meant = builtInEventNames.includes(type) ? "" : didYouMeanType(type, builtInEventNames);
+  if (meant !== "") return meant;
   // Users expect a delivery with a failed attempt in this list, but one that is attempted again is pending.
   if (status === "failed")
     return " A delivery that will be attempted again is pending: see --status pending.";

@@ -1,12 +1,13 @@
 import { builtInEventNames, builtInEventTypes } from "../domain/events/built-in.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
 import type { BatchReport } from "../platform/batches.ts";
-import { checkArguments, didYouMean } from "../server/settings/command-line.ts";
+import { checkArguments } from "../server/settings/command-line.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./calls/admin-api.ts";
 import { namesData, readTarget, targetHelp, targetOptions } from "./calls/target.ts";
 import { type Command, UsageError } from "./command.ts";
+import { didYouMeanType } from "./event-types.ts";
 import { sizeOf, streamOf } from "./input.ts";
 import type { Output } from "./output/output.ts";
 import { print, printReport, stopwatch, table } from "./output/print.ts";
@@ -95,7 +96,7 @@ async function types(all: readonly ShownType[], name: string, out: Output): Prom
   const found = all.filter((type) => name === "" || type.name === name);
   if (name !== "" && found.length === 0) {
     const names = all.map((type) => type.name);
-    const meant = didYouMean(name, names);
+    const meant = didYouMeanType(name, names);
     throw new UsageError(`There is no event type ${name}.${meant} "onair events types" lists all.`);
   }
   if (out.json) {

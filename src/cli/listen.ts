@@ -1,17 +1,27 @@
 import type { KeyObject } from "node:crypto";
+import type { Client } from "../client/create-client.ts";
 import type { NoticeEvent } from "../client/events.ts";
 import { followStream, type Streamed } from "../client/stream.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../delivery/signature.ts";
 import { summaryOf, verdictReasons } from "../dev/receiver.ts";
+import { builtInEventNames } from "../domain/events/built-in.ts";
 import { endpointNotices } from "../domain/notices.ts";
 import { jsonObject } from "../domain/validation/json.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../runtime/terminal.ts";
-import { command, readForward, switches, valued } from "./arguments.ts";
+import { command, readForward, readSince, repeatable, switches, valued } from "./arguments.ts";
 import { type Forwarded, forward, type ReceivedDelivery } from "./calls/forward.ts";
 import { describeError } from "./calls/http.ts";
-import { forPeople, publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
+import {
+  forPeople,
+  publicHelp,
+  publicOptions,
+  readPublicTarget,
+  refuseForUser,
+  withPublicApi,
+} from "./calls/public-api.ts";
 import { print } from "./output/print.ts";
 import { untilEnded } from "./signals.ts";
+import { broadcasterId, knownTypes } from "./subscriptions.ts";
 
 const help = `Usage: onair listen [options]
 
@@ -23,9 +33,16 @@ continues where it stopped. The application needs the delivery "stream" or "both
 ${publicHelp}
   --forward URL  the local program, like localhost:3000/webhook
   --secret SECRET
-                 whsec_…, which signs the forwarded webhooks (ONAIR_WEBHOOK_SECRET; default: a new
-                 secret for this run, which is shown). The application's own secret is not used
-  --from ID      start after this id of the stream (default: start now)
+                 whsec_…, which signs the forwarded webhooks (ONAIR_WEBHOOK_SECRET; default: one
+                 that is made once for the profile and shown; with a token, one for this run). The
+                 application's own secret is not used
+  --type TYPE    only events of this type; may be repeated
+  --broadcaster USER
+                 only events of this channel, by the owner's username or user id; not with a user's
+                 profile, whose stream has only that user's events
+  --since DURATION
+                 start with the events of this time, like 90s, 30m or 1h (default: start now)
+  --from ID      instead: start after this id of the stream
   --shard K/N    only the events of one of N shards, like 2/8: every N-th broadcaster
   --json         print each event as one line of JSON
 
@@ -40,29 +57,42 @@ const wrongSecretHint = "It probably verifies with another secret than --secret.
 export const listen = command({
   summary: "receive events over the stream; print and forward them",
   help,
-  options: { ...publicOptions, ...valued("forward", "secret", "from", "shard"), ...switches("json") },
+  options: {
+    ...publicOptions,
+    ...valued("forward", "secret", "broadcaster", "since", "from", "shard"),
+    ...repeatable("type"),
+    ...switches("json"),
+  },
+  values: { type: builtInEventNames },
   async run({ values, env, out: { json }, mistakes, check }) {
-    const { forward: to, from, shard, secret: given = env["ONAIR_WEBHOOK_SECRET"] } = values;
+    const { forward: to, from, shard, broadcaster, secret: given = env["ONAIR_WEBHOOK_SECRET"] } = values;
+    const { type: types = [] } = values;
+    const since = readSince(values.since, mistakes);
+    if (since !== undefined && from !== undefined) mistakes.push("--since and --from exclude each other");
     const target = readPublicTarget(values, env, mistakes);
     const forwardUrl = to === undefined ? null : readForward(to, mistakes);
     if (given !== undefined && !isWebhookSecret(given))
       mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
+    if (broadcaster !== undefined) refuseForUser(target, mistakes);
     if (from !== undefined && !/^[\x21-\x7e]{1,200}$/.test(from))
       mistakes.push("--from must be an id of the stream");
     if (shard !== undefined && !/^[1-9][0-9]?\/[1-9][0-9]?$/.test(shard))
       mistakes.push("--shard must be K/N, like 2/8");
     check();
     const { url } = target;
-    const secret = given ?? newWebhookSecret();
+    const kept = given === undefined && forwardUrl !== null ? target.keptSecret() : null;
+    const secret = given ?? kept ?? newWebhookSecret();
     const signal = untilEnded();
     let isToldAboutSecret = false;
     // With JSON on standard output, notices go to standard error.
     const terminal = terminalOn(json ? process.stderr : process.stdout, env);
     if (forwardUrl && given === undefined) {
-      terminal.print(`Forwarding to ${forwardUrl}, signed with ${secret} (made for this run)\n`);
+      const whose = kept === null ? "made for this run" : "kept for the profile";
+      terminal.print(`Forwarding to ${forwardUrl}, signed with ${secret} (${whose})\n`);
     }
     const follow = {
       from,
+      ...(since !== undefined && { after: new Date(since) }),
       shard,
       signal,
       connected: () => terminal.line(terminal.style("dim", `Listening to ${url}. Stop with Ctrl-C.`)),
@@ -75,8 +105,12 @@ export const listen = command({
       // The public key verifies signatures without the application's secret.
       const { data } = await api.get("/public/v1/public-key", { signal });
       const publicKey = readPublicKey(data.public_key);
+      if (types.length > 0) await knownTypes(api, types, undefined);
+      const isOfChannel =
+        broadcaster === undefined ? null : channelFilter(api, await broadcasterId(api, broadcaster));
       for await (const streamed of followStream(api, follow)) {
         const received = read(streamed, publicKey);
+        if (!(await isWanted(streamed, received, { types, isOfChannel }))) continue;
         if (!json) printReceived(terminal, streamed, received);
         const isSent = received.kind === "delivery" && forwardUrl !== null;
         const forwarded = isSent
@@ -97,6 +131,50 @@ export const listen = command({
     });
   },
 });
+
+interface Wanted {
+  /** The event types; empty for all. */
+  readonly types: readonly string[];
+  /** Whether an event is of the wanted channel; null for all channels. */
+  readonly isOfChannel: ((delivery: ReceivedDelivery) => Promise<boolean>) | null;
+}
+
+/** Whether a message is asked for. Gaps always are; a notice about the endpoint belongs to no channel. */
+async function isWanted(
+  { type }: Streamed,
+  received: Received,
+  { types, isOfChannel }: Wanted,
+): Promise<boolean> {
+  if (received.kind === "gap") return true;
+  if (types.length > 0 && !types.includes(type)) return false;
+  const isNotice = endpointNotices.some((one) => one === type);
+  return isOfChannel === null || received.kind !== "delivery" || isNotice || isOfChannel(received.delivery);
+}
+
+/**
+ * Returns a function that says whether an event is of this channel: by its subscription, because not every payload has
+ * the channel; by its payload once the subscription is deleted.
+ */
+function channelFilter(api: Client, channel: number): NonNullable<Wanted["isOfChannel"]> {
+  const channels = new Map<string, number | null>();
+  return async ({ headers, body }) => {
+    const id = headers["onair-subscription-id"] ?? "";
+    if (!channels.has(id)) {
+      const { data } = await api.get("/public/v1/events/subscriptions");
+      for (const { id, broadcaster_user_id } of data) channels.set(id, broadcaster_user_id);
+      if (!channels.has(id)) channels.set(id, channelIn(body));
+    }
+    return channels.get(id) === channel;
+  };
+}
+
+function channelIn(body: string): number | null {
+  const { data } = (jsonObject(body) ?? {}) as {
+    readonly data?: { readonly broadcaster?: { readonly user_id?: unknown } };
+  };
+  const id = data?.broadcaster?.user_id;
+  return typeof id === "number" ? id : null;
+}
 
 /** A message of the stream by its kind. */
 type Received =

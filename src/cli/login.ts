@@ -166,7 +166,7 @@ export const login = command({
       ...(scopes && { scopes }),
       session,
     };
-    const kept = new Profiles(env).save(name, profile);
+    const kept = new Profiles(env).replace(name, profile);
     const user = browser ? await signedInUser(url, session) : null;
     await out.answer(
       { profile: name, url, client_id: clientId, ...(browser && { user }), file: kept },

@@ -1,10 +1,16 @@
 import type { AnswerOf, Client } from "../client/create-client.ts";
 import { OnairError } from "../client/http.ts";
 import { builtInEventNames } from "../domain/events/built-in.ts";
-import { didYouMean } from "../server/settings/command-line.ts";
 import { command, readNumber, switches, valued } from "./arguments.ts";
-import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
+import {
+  publicHelp,
+  publicOptions,
+  readPublicTarget,
+  refuseForUser,
+  withPublicApi,
+} from "./calls/public-api.ts";
 import { failed, ok, UsageError } from "./command.ts";
+import { didYouMeanType } from "./event-types.ts";
 import type { Output } from "./output/output.ts";
 import { countOf, note, print } from "./output/print.ts";
 
@@ -27,7 +33,7 @@ export async function knownTypes(
   return names.map((name) => {
     const versions = data.filter((type) => type.name === name).map((type) => type.version);
     if (versions.length > 0) return { name, version: version ?? Math.max(...versions) };
-    const meant = didYouMean(name, [...new Set(data.map((type) => type.name))]);
+    const meant = didYouMeanType(name, [...new Set(data.map((type) => type.name))]);
     throw new UsageError(
       `There is no event type ${name}.${meant} "onair events types" lists the built-in ones.`,
     );
@@ -47,8 +53,8 @@ Manages the event subscriptions of your application.
   create             subscribes to events of a channel; a subscription that exists is returned
   delete             deletes subscriptions; their pending deliveries are not sent any more
 
-  --broadcaster USER for create: the channel's owner, by username or user id; with a user's token,
-                     that user
+  --broadcaster USER for create: the channel's owner, by username or user id; not with a user's
+                     profile, which subscribes to that user's channel
   --version N        for create (default: the newest of each type)
 ${publicHelp}
   --json             print the answer as JSON
@@ -81,6 +87,7 @@ export const subscriptions = command({
   async run({ action, words, values, env, out, mistakes, check }) {
     const version = readNumber("version", values.version, mistakes, 1);
     const target = readPublicTarget(values, env, mistakes);
+    if (values.broadcaster !== undefined) refuseForUser(target, mistakes);
     check();
     return withPublicApi(target, async (api) => {
       if (action === "list") await list(api, out);
@@ -143,7 +150,8 @@ async function create(
   return items.every((item) => "subscription_id" in item);
 }
 
-async function broadcasterId(api: Client, user: string): Promise<number> {
+/** Finds the id of a user by username or id. */
+export async function broadcasterId(api: Client, user: string): Promise<number> {
   if (/^[0-9]{1,16}$/.test(user)) return Number(user);
   const { user: found } = await api.get("/public/v1/users/{username}", {
     params: { path: { username: user } },

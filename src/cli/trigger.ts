@@ -22,8 +22,9 @@ import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
 import { type Forwarded, forward } from "./calls/forward.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
+import { didYouMeanType } from "./event-types.ts";
 import type { Output } from "./output/output.ts";
-import { countOf, note, print, type Screen, table } from "./output/print.ts";
+import { counted, countOf, note, print, type Screen, table } from "./output/print.ts";
 
 const help = `Usage: onair trigger <type> --forward URL --secret SECRET [--once] [options]
        onair trigger <type> [--broadcaster USER] [options]
@@ -40,6 +41,8 @@ Without --forward, the platform publishes the event to all its subscriptions.
   --secret SECRET
                  the secret that the program verifies with, whsec_… (ONAIR_WEBHOOK_SECRET)
   --once         with --forward: only send the event, without checks
+  --count N      make N such events, one after another, each with an id of its own; at most 10,000.
+                 With --forward it needs --once. With --json one line for each
   --set PATH=VALUE
                  change the example, like sender.username=maya or giftees[0].user_id=7; may be
                  repeated. A value that is valid JSON is used as such, any other as a string
@@ -57,7 +60,7 @@ accepts a wrong signature, 2 for wrong usage.
 const options = {
   ...targetOptions,
   ...switches("json", "once"),
-  ...valued("forward", "secret", "broadcaster", "version"),
+  ...valued("forward", "secret", "broadcaster", "version", "count"),
   ...repeatable("set"),
 };
 type Values = Given<typeof options>;
@@ -70,13 +73,20 @@ export const trigger = command({
   candidates: builtInEventNames,
   async run({ words: [name = ""], values, env, out, mistakes, check }) {
     const sample = readSample(name, values, mistakes);
-    if (values.forward !== undefined) return checkLocally(sample, values, { env, out, mistakes });
+    const { once, forward } = values;
+    const count = readNumber("count", values.count, mistakes, 1) ?? 1;
+    if (count > mostEvents) mistakes.push(`--count must be at most ${counted(mostEvents)}`);
+    if (count > 1 && forward !== undefined && !once) mistakes.push("--count with --forward needs --once");
+    if (values.forward !== undefined)
+      return checkLocally({ ...sample, count }, values, { env, out, mistakes });
     if (values.secret !== undefined || values.once) mistakes.push("--secret and --once need --forward");
     const target = readTarget(values, env, mistakes);
     check();
-    await publishSample(target, sample, out);
+    await publishSample(target, { ...sample, count }, out);
   },
 });
+
+const mostEvents = 10_000;
 
 function readSample(name: string, values: Values, mistakes: string[]): SampleRequest {
   const assignments = (values.set ?? []).flatMap((text) => {
@@ -95,7 +105,7 @@ function readSample(name: string, values: Values, mistakes: string[]): SampleReq
 
 /** Sends a sample to a local program, by default with all checks. Returns the exit code. */
 async function checkLocally(
-  { name, version, broadcaster, assignments }: SampleRequest,
+  { name, version, broadcaster, assignments, count }: SampleRequest & { readonly count: number },
   { forward = "", secret: given, once = false, url, data, database }: Values,
   { env, out, mistakes }: Reading,
 ): Promise<number> {
@@ -112,7 +122,10 @@ async function checkLocally(
   const set = channel === undefined ? assignments : [inChannel(channel), ...assignments];
   const sample = { name, version: type.version, data: withAssignments(type.example, set) };
   const options = { url: to, secret, out };
-  return (await (once ? sendSample : checkReceiver)(sample, options)) ? 0 : 1;
+  if (!once) return (await checkReceiver(sample, options)) ? 0 : 1;
+  let accepted = 0;
+  for (let i = 0; i < count; i++) if (await sendSample(sample, options)) accepted++;
+  return accepted === count ? 0 : 1;
 }
 
 const inChannel = (id: number) => ({ path: ["broadcaster", "user_id"], value: id });
@@ -214,8 +227,12 @@ interface SampleRequest {
 type Broadcaster = Pick<User, "id" | "username" | "is_verified" | "profile_picture">;
 
 /** Publishes the example of an event type as the platform publishes events. */
-async function publishSample(target: Target, sample: SampleRequest, out: Output): Promise<void> {
-  const { name, assignments } = sample;
+async function publishSample(
+  target: Target,
+  sample: SampleRequest & { readonly count: number },
+  out: Output,
+): Promise<void> {
+  const { name, assignments, count } = sample;
   await withAdminApi(target, async (api) => {
     const type = await findType(api, sample);
     const broadcaster = await findBroadcaster(api, sample.broadcaster ?? assignedBroadcaster(assignments));
@@ -226,13 +243,16 @@ async function publishSample(target: Target, sample: SampleRequest, out: Output)
       data: withAssignments(inChannelOf(broadcaster, type.example), assignments),
     };
     const request = { method: "POST", path: "/admin/v1/events", json: event } as const;
-    const published = await api.json<{ id: string; deliveries: number }>(request);
-    const { id, deliveries } = published;
     const whose = `${broadcaster.username} (${broadcaster.id})`;
-    await out.answer(
-      { ...published, ...event },
-      `${name} of ${whose} is published as ${id}, for ${countOf(deliveries, "subscription")}`,
-    );
+    let deliveries = 0;
+    for (let i = 0; i < count; i++) {
+      const published = await api.json<{ id: string; deliveries: number }>(request);
+      ({ deliveries } = published);
+      await out.answer(
+        { ...published, ...event },
+        `${name} of ${whose} is published as ${published.id}, for ${countOf(deliveries, "subscription")}`,
+      );
+    }
     if (deliveries === 0 && !out.json)
       await print(
         "No application has subscribed to this event of this broadcaster; name another with --broadcaster",
@@ -261,7 +281,7 @@ function newestOf(
   const newest = found.sort((a, b) => b.version - a.version)[0];
   if (newest) return newest;
   const what = versions.length > 0 ? `version ${version} of ${name}` : `event type ${name}`;
-  const meant = versions.length > 0 ? "" : didYouMean(name, builtInEventNames);
+  const meant = versions.length > 0 ? "" : didYouMeanType(name, builtInEventNames);
   throw new UsageError(`There is no ${what}.${meant} "onair events types" lists all.`);
 }
 

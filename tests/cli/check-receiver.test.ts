@@ -49,6 +49,12 @@ const right: Expected = {
 };
 
 describe("onair trigger --forward", () => {
+  test("--once --count sends so many deliveries, each with an id of its own", async () => {
+    const { code, received } = await check(verifies, "--once", "--count", "3");
+    const ids = received.map(({ headers }) => headers["webhook-id"]);
+    expect([code, ids.length, new Set(ids).size]).toEqual([0, 3, 3]);
+  });
+
   test.each<[string, Answer, Expected]>([
     ["that verifies", verifies, right],
     [

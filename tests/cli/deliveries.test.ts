@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from "bun:test";
+import { Webhook } from "standardwebhooks";
 import { afterTests } from "../support/after-tests.ts";
 import { expectFailure, printedJson, run } from "../support/process.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { testReceiver } from "../support/receiver.ts";
+import { ownReceiver, testReceiver } from "../support/receiver.ts";
 import {
   adminKey,
   startServer,
@@ -43,6 +44,32 @@ interface Delivery {
 }
 const first = async () => (await answered<{ data: Delivery[] }>("list")).data[0] as Delivery;
 const range = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z"];
+
+test("show --forward sends a past delivery to a local program: the same id and body, a new time and signature", async () => {
+  const { id } = await first();
+  const secret = `whsec_${btoa("b".repeat(32))}`;
+  const local = ownReceiver(() => new Response("done"));
+  const { code, stdout } = await onair("show", id, "--forward", local.url, "--secret", secret);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^${id} → 200 in \\d+ ms: done\n$`))]);
+  const [sent] = local.received;
+  expect(new Webhook(secret).verify(sent?.body ?? "", sent?.headers ?? {})).toMatchObject({
+    type: "kicks.gifted",
+  });
+  expect(sent?.headers["webhook-id"]).toBe(id);
+  expect(sent?.body).toBe(receiver.received[0]?.body ?? "");
+  const refusing = ownReceiver(() => new Response(null, { status: 401 }));
+  const refused = await onair("show", id, "--forward", refusing.url);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/signed with whsec_\S+ /)]);
+  expectFailure(await onair("show", id, "--secret", secret), 2, "--secret needs --forward");
+});
+
+test("an empty list says which type is meant, also for one of Twitch", async () => {
+  const { code, stderr } = await onair("list", "--type", "stream.online");
+  expect([code, stderr]).toEqual([
+    0,
+    "There are no such deliveries. Did you mean livestream.status.updated?\n",
+  ]);
+});
 
 test("list prints each delivery's outcome, show prints the whole exchange, and neither prints a secret", async () => {
   const { id } = await first();

@@ -1,7 +1,10 @@
 import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { unusedPort } from "../support/ports.ts";
 import { expectFailure, RunningCommand, run } from "../support/process.ts";
+import { profileOf } from "../support/profiles.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver, Receiver } from "../support/receiver.ts";
@@ -60,6 +63,68 @@ test("--secret signs forwarded events with the local program's secret", async ()
   );
   expect(listener.output).not.toContain(secret);
   await listener.end();
+});
+
+test("a secret that the profile keeps signs forwarded events of every run", async () => {
+  const home = ownDirectory();
+  const env = profileOf(server, app, home);
+  const secrets: (string | undefined)[] = [];
+  for (const _ of [1, 2]) {
+    const receiver = ownReceiver();
+    const listener = new RunningCommand(["listen", "--forward", receiver.url], { env });
+    await listener.shows(/signed with \S+ \(kept for the profile\)/);
+    await listener.shows("Listening to");
+    const [, secret = ""] = /signed with (whsec_\S+) /.exec(listener.output) ?? [];
+    await publish(server, event("channel.followed"));
+    const [sent] = await receiver.arrived(1);
+    expect(new Webhook(secret).verify(sent?.body ?? "", sent?.headers ?? {})).toMatchObject({
+      type: "channel.followed",
+    });
+    await listener.end();
+    secrets.push(secret);
+  }
+  expect(secrets[1]).toBe(secrets[0]);
+  expect(secrets).not.toContain(app.webhook_secret);
+});
+
+test("--type and --broadcaster leave out other events, and --since begins with earlier ones", async () => {
+  const other = users.find(({ id }) => id === 1002)?.username ?? "";
+  await subscribe(server, app, ["channel.followed"], 1002);
+  const ofOther = await publish(server, event("channel.followed", { broadcaster_user_id: 1002 }));
+  await publish(server, event("chat.message.sent"));
+  await publish(server, event("channel.followed"));
+  const listener = listen(["--json", "--since", "1h", "--type", "channel.followed", "--broadcaster", "1001"]);
+  await listener.shows(/^\{.*\}$/);
+  await listener.end();
+  const sent = listener.lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+  expect(new Set(sent.map(({ type }) => type))).toEqual(new Set(["channel.followed"]));
+  expect(sent.map(({ headers }) => headers["onair-event-id"])).not.toContain(ofOther.body["id"]);
+  const byName = listen(["--json", "--since", "1h", "--broadcaster", other]);
+  await byName.shows(/^\{.*\}$/);
+  await byName.end();
+  const [line = "", ...more] = byName.lines.filter((line) => line.startsWith("{"));
+  expect([JSON.parse(line).headers["onair-event-id"], more]).toEqual([ofOther.body["id"], []]);
+});
+
+test.each<[string[], string]>([
+  [["--since", "1h", "--from", "x"], "--since and --from exclude each other"],
+  [["--since", "soon"], "--since must be a duration"],
+  [["--type", "stream.online"], "Did you mean livestream.status.updated?"],
+])("%j is wrong usage", async (args, message) => {
+  const env = { ONAIR_TOKEN: app.token, ONAIR_URL: server.publicUrl };
+  expectFailure(await run(["listen", ...args], { env }), 2, message);
+});
+
+test("--broadcaster is refused with a user's profile, which has only that user's events", async () => {
+  const home = ownDirectory();
+  const env = profileOf(server, app, home);
+  const file = join(home, "onair", "profiles", "default.json");
+  const session = { accessToken: "x", refreshToken: "y", expiresAt: Date.now() + 3_600_000 };
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), session }));
+  const message = '--broadcaster is for applications: the profile "default" is of a user';
+  expectFailure(await run(["listen", "--broadcaster", "1001"], { env }), 2, message);
+  const create = ["subscriptions", "create", "channel.followed", "--broadcaster", "1001"];
+  expectFailure(await run(create, { env }), 2, message);
 });
 
 test("the first 401 says that the secret is probably another one", async () => {

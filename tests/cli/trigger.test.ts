@@ -45,6 +45,15 @@ describe("onair trigger", () => {
     });
   });
 
+  test("--count publishes so many events, each with an id of its own", async () => {
+    const { code, stdout } = await trigger("kicks.gifted", "--broadcaster", "1002", "--count", "3", "--json");
+    const ids = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).id);
+    expect([code, new Set(ids).size]).toEqual([0, 3]);
+  });
+
   test.each(builtInEventTypes.map(({ name }) => name))(
     "%s fits its type in anybody's channel",
     async (name) => {

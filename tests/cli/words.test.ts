@@ -2,6 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { didYouMeanType } from "../../src/cli/event-types.ts";
+import { builtInEventNames } from "../../src/domain/events/built-in.ts";
 import { expectFailure, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, testDirectory, testServer } from "../support/server.ts";
@@ -54,6 +56,10 @@ describe("files and options", () => {
       "There is no event type channel.folowed. Did you mean channel.followed?",
     ],
     [["trigger", "channel.folowed"], 2, "Did you mean channel.followed?"],
+    [["trigger", "stream.online"], 2, "Did you mean livestream.status.updated?"],
+    [["events", "types", "channel.cheer"], 2, "Did you mean kicks.gifted?"],
+    [["trigger", "channel.followed", "--count", "3", "--forward", "localhost:1"], 2, "needs --once"],
+    [["trigger", "channel.followed", "--count", "10001"], 2, "--count must be at most 10,000"],
     [["apps", "create", "--name", "--public"], 2, "--name needs a value, and --public looks like an option"],
     [["apps", "create", "--nmae", "x"], 2, "--nmae is not a known option. Did you mean --name?"],
     [
@@ -235,4 +241,20 @@ describe("devices and pipes", () => {
     const { stdout, stderr } = await run(["export", "users", "--url", url], { command, env });
     expect([stdout, stderr]).toEqual([expect.stringMatching(/^\{"id":\d+\n141\n$/), ""]);
   });
+});
+
+test("every name of Twitch in docs/from-twitch.md leads to the type beside it", async () => {
+  const page = await Bun.file(join(import.meta.dir, "../../docs/from-twitch.md")).text();
+  const rows = [...page.matchAll(/^\| (`[a-z_.]+`(?:, `\.?[a-z_.]+`)*) \| `([a-z.]+)`/gm)].filter(
+    ([, , type = ""]) => builtInEventNames.includes(type),
+  );
+  const pairs = rows.flatMap(([, names = "", type = ""]) => {
+    const [first = "", ...others] = [...names.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+    // `.update` stands for the name before it with another end.
+    const all = others.map((name) => (name.startsWith(".") ? first.replace(/\.[a-z]+$/, name) : name));
+    return [first, ...all].map((name) => [name, type]);
+  });
+  expect(pairs.length).toBeGreaterThan(10);
+  for (const [name = "", type] of pairs)
+    expect(didYouMeanType(name, builtInEventNames)).toBe(` Did you mean ${type}?`);
 });

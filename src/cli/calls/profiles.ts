@@ -31,6 +31,8 @@ const ProfileFile = Type.Object({
       refreshToken: Type.Optional(Type.String()),
     }),
   ),
+  /** `whsec_…`, which signs the webhooks that commands send to a program on this machine; made when first needed. */
+  forwardSecret: Type.Optional(Type.String()),
 });
 
 /** A platform and credentials for it, as stored by `onair login`. */
@@ -100,6 +102,16 @@ export class Profiles {
       rmSync(partial, { force: true });
     }
     return file;
+  }
+
+  /** Stores a profile of a new sign-in. A profile of the same application keeps its secret for forwarded webhooks. */
+  replace(name: string, profile: Profile): string {
+    const file = this.#fileOf(name);
+    const isThere = file !== null && statSync(file, { throwIfNoEntry: false })?.isFile();
+    const before = isThere ? parsed(readFileSync(file, "utf8")) : null;
+    const isSame = before?.url === profile.url && before.clientId === profile.clientId;
+    const { forwardSecret } = (isSame && before) || {};
+    return this.save(name, { ...profile, ...(forwardSecret !== undefined && { forwardSecret }) });
   }
 
   /** Removes a profile. Returns false when no profile has this name. */

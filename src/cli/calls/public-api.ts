@@ -1,12 +1,13 @@
 import { type Client, createClient } from "../../client/create-client.ts";
 import { OnairError } from "../../client/http.ts";
 import type { Credentials } from "../../client/tokens.ts";
+import { newWebhookSecret } from "../../delivery/signature.ts";
 import { didYouMean } from "../../server/settings/command-line.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
 import { type Given, readHttpUrl, valued } from "../arguments.ts";
 import { note } from "../output/print.ts";
 import { publicRefusal, request } from "./http.ts";
-import { defaultProfile, isProfileName, Profiles, profileNameOf } from "./profiles.ts";
+import { defaultProfile, isProfileName, type Profile, Profiles, profileNameOf } from "./profiles.ts";
 import { type NamedData, namesData } from "./target.ts";
 
 /** The public API, and the credentials with which a command uses it. */
@@ -18,6 +19,10 @@ interface PublicTarget {
   readonly advice: string;
   /** The option for suggested commands that names the same target, with a leading space; "" when not needed. */
   readonly option: string;
+  /** The name of a profile that has the tokens of a user; null for an application, and for a given token. */
+  readonly userProfile: string | null;
+  /** Returns the secret that signs forwarded webhooks; the profile keeps it. null without a profile. */
+  keptSecret(): string | null;
 }
 
 export const publicOptions = valued("url", "token", "profile");
@@ -78,6 +83,8 @@ function ofToken(token: string, given: GivenTarget, env: Environment, mistakes: 
     credentials: { token },
     advice: `${holder} must hold a valid access token.`,
     option: url === undefined ? "" : ` --url ${url}`,
+    userProfile: null,
+    keptSecret: () => null,
   };
 }
 
@@ -85,7 +92,14 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
   const profiles = new Profiles(env);
   const name = profileNameOf(profile, env);
   const found = isProfileName(name) ? profiles.find(name) : null;
-  const noTarget = { url: "", credentials: {}, advice: "", option: "" };
+  const noTarget = {
+    url: "",
+    credentials: {},
+    advice: "",
+    option: "",
+    userProfile: null,
+    keptSecret: () => null,
+  };
   if (found === null) {
     const isNamed = profile !== undefined || Boolean(env["ONAIR_PROFILE"]);
     const names = profiles.names();
@@ -100,16 +114,33 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
     mistakes.push(
       `The profile "${name}" is for ${found.url}; to make another: onair login --url ${url} --profile NAME`,
     );
-  const { url: platform, ...credentials } = found;
+  const { url: platform, forwardSecret, ...credentials } = found;
+  // Read again, because another command may have changed it.
+  const change = (changes: Partial<Profile>) =>
+    void profiles.save(name, { ...(profiles.find(name) ?? found), ...changes });
   return {
     url: platform,
     credentials: {
       ...credentials,
-      saveSession: (session) => void profiles.save(name, { ...found, session }),
+      saveSession: (session) => change({ session }),
     },
     advice: `Sign in again: onair login --url ${platform}${name === defaultProfile ? "" : ` --profile ${name}`}`,
     option: profile === undefined ? "" : ` --profile ${profile}`,
+    userProfile: found.session?.refreshToken === undefined ? null : name,
+    keptSecret() {
+      const secret = forwardSecret ?? newWebhookSecret();
+      if (forwardSecret === undefined) change({ forwardSecret: secret });
+      return secret;
+    },
   };
+}
+
+/** Adds a mistake for `--broadcaster` with the tokens of a user, for which the API ignores it. */
+export function refuseForUser({ userProfile }: Pick<PublicTarget, "userProfile">, mistakes: string[]): void {
+  if (userProfile !== null)
+    mistakes.push(
+      `--broadcaster is for applications: the profile "${userProfile}" is of a user, whose channel is meant`,
+    );
 }
 
 /** Sends a request of the client through `request`, which all commands use. */

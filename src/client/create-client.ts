@@ -3,9 +3,9 @@ import type { components, paths } from "./api.d.ts";
 import { copyOf, errorOf, type Patience, patient } from "./http.ts";
 import { type Credentials, tokenSource } from "./tokens.ts";
 
-/** The platform, the credentials for it, and how long to wait. */
+/** The platform, the credentials for the platform, and how long to wait. */
 export interface ClientOptions extends Credentials, Patience {
-  /** The public listener of the platform, like `https://api.example.com`. */
+  /** The URL of the platform's public listener, like `https://api.example.com`. */
   readonly url: string;
   /** Sends a request; by default the global `fetch`. */
   fetch?(request: Request): Promise<Response>;
@@ -25,7 +25,7 @@ type OperationOf<Path extends keyof paths, Method extends HttpMethod> =
   paths[Path][Method] extends Record<string | number, unknown> ? paths[Path][Method] : never;
 
 type Init<Path extends keyof paths, Method extends HttpMethod> = MaybeOptionalInit<paths[Path], Method>;
-/** The last parameter of a call, which may be left out where nothing in it is required. */
+/** The last parameter of a call. The parameter may be left out where no field of it is required. */
 type Parameters<I> = undefined extends I ? [init?: I] : [init: I];
 
 type Call<Method extends HttpMethod> = <Path extends PathsWith<Method>>(
@@ -47,7 +47,7 @@ export interface Client {
   readonly post: Call<"post">;
   readonly patch: Call<"patch">;
   readonly delete: Call<"delete">;
-  /** The pages of a list, from the one that `cursor` names. */
+  /** The pages of a list, from the page that `cursor` names. */
   pages<Path extends PagedPath>(
     path: Path,
     ...init: Parameters<Init<Path, "get">>
@@ -59,7 +59,7 @@ export interface Client {
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** A renewed token may be revoked as well; the limit ends repetition when the server refuses every token. */
+/** The most renewals for a request. The limit ends repetition when the server refuses every token. */
 const mostRenewals = 2;
 
 /**
@@ -67,7 +67,7 @@ const mostRenewals = 2;
  * requests after 429 and `Retry-After`. Throws a `TypeError` for an invalid URL or incomplete credentials.
  */
 export function createClient(options: ClientOptions): Client {
-  // JavaScript programs may leave it out, or pass an unset variable.
+  // JavaScript programs may leave out the URL, or pass an unset variable.
   if (!/^https?:$/.test(URL.canParse(options.url) ? new URL(options.url).protocol : ""))
     throw new TypeError(
       `url must be the URL of the platform, like https://api.example.com, not "${options.url}"`,
@@ -98,7 +98,7 @@ export function createClient(options: ClientOptions): Client {
     },
   });
 
-  // A boundary: openapi-fetch cannot infer its types through this function. Callers have the types above.
+  // A boundary: openapi-fetch cannot infer its types through this function. Callers have the types of `Client`.
   const call = (method: HttpMethod) =>
     (async (path: never, init: never) => (await api.request(method, path, init)).data) as unknown;
   const get = call("get") as Call<"get">;
@@ -116,7 +116,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** Limits a token request, because all other requests wait for it. */
+/** The time limit of a token request. All other requests wait for a token request. */
 const tokenTimeoutMs = 30_000;
 
 function inTime(send: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
@@ -138,17 +138,17 @@ async function* pagesOf(get: Call<"get">, path: PagedPath, init: PageInit = {}):
   }
 }
 
-/** Waits for a shared promise, but rejects as soon as this request is aborted. */
-function unlessAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
+/** Waits for a promise that other requests also wait for, but rejects as soon as `signal` is aborted. */
+function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();
     signal.addEventListener("abort", abort);
-    shared.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    result.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }
 
-/** Returns a copy with the token, so that the request can be sent again. */
+/** Returns a copy of the request with the token, so that the request can be sent again. */
 function withToken(request: Request, token: string | null): Request {
   const copy = copyOf(request);
   if (token !== null) copy.headers.set("authorization", `Bearer ${token}`);

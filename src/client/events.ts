@@ -17,12 +17,12 @@ export type PlatformEvent = {
   [Type in Exclude<keyof webhooks, NoticeType>]: Sent<Type>;
 }[Exclude<keyof webhooks, NoticeType>];
 
-/** A notice about the endpoint of the application. It is sent on the event stream in addition to events. */
+/** A notice about the endpoint of the application. The event stream has notices in addition to events. */
 export type NoticeEvent = { readonly [Type in NoticeType]: Sent<Type> }[NoticeType];
 
 /** The contents of the headers of a delivery. */
 export interface DeliveryInfo {
-  /** The same for every attempt, by webhook and by stream. Remember it to handle each delivery once. */
+  /** The id of the delivery, by webhook and by stream. Remember ids to handle each delivery once. */
   readonly id: string;
   readonly eventId: string;
   readonly subscriptionId: string;
@@ -30,19 +30,19 @@ export interface DeliveryInfo {
   readonly sequence: number;
   /** The number of the attempt, from 1. */
   readonly attempt: number;
-  /** Whether it is a sample: of `POST /public/v1/events/test`, or of `onair trigger`. */
+  /** Whether the event is a sample: of `POST /public/v1/events/test`, or of `onair trigger`. */
   readonly isTest: boolean;
 }
 
-/** An event with its delivery. */
+/** An event, with the delivery by which it was received. */
 export type ReceivedEvent<Event> = Event & { readonly delivery: DeliveryInfo };
 
-/** Whether a delivery is a sample of the platform. Its id is signed, unlike the header `Onair-Test`. */
+/** Whether a delivery is a sample of the platform, by its id, which is signed, unlike the header `Onair-Test`. */
 export function isSample(id: string): boolean {
   return id.startsWith("test_");
 }
 
-/** Reads an event whose signature is verified. Throws when the body is not one. */
+/** Reads an event whose signature is verified. Throws when the body is not an event. */
 export function eventOf<Event extends AnyEvent>(
   body: string,
   header: (name: string) => string | null | undefined,

@@ -9,7 +9,7 @@ interface WrongField {
 interface ErrorDetails {
   /** The HTTP status. */
   readonly status: number;
-  /** Like `invalid_parameter`; from the token endpoint like `invalid_client`; "" when the answer has none. */
+  /** The code, like `invalid_parameter`, or `invalid_client` of the token endpoint; "" when the answer has none. */
   readonly code: string;
   /** The id under which the server logged the request; "" when there is none. */
   readonly requestId: string;
@@ -19,7 +19,7 @@ interface ErrorDetails {
   readonly retryAfterMs: number | null;
   /** The target of a redirect, which is not followed. */
   readonly location: string | null;
-  /** The whole answer, parsed when it is JSON. */
+  /** The body of the answer, parsed when it is JSON. */
   readonly body: unknown;
 }
 
@@ -81,10 +81,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The longest time of a timer; timers set for longer fire at once. */
+/** The longest time of a timer. A timer set for a longer time fires at once. */
 const longestMs = 2 ** 31 - 1;
 
-/** Waits, at most 24 days. Resolves early at the signal, without an error. */
+/** Waits, at most 24 days. Resolves early when the signal is aborted, without an error. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -102,7 +102,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 export interface Patience {
   /** The maximum number of repetitions of a request; by default 5. */
   readonly maxRetries?: number;
-  /** The longest wait, by default a minute. If the server asks for more, the request is not repeated. */
+  /** The longest wait, by default a minute. If the server requests a longer wait, the request is not repeated. */
   readonly maxWaitMs?: number;
   /** Called before each wait. */
   waiting?(waitMs: number, status: number): void;
@@ -137,15 +137,15 @@ function isForNow(status: number, method: string): boolean {
   return status === 429 || ((status === 502 || status === 503 || status === 504) && method !== "POST");
 }
 
-/** Returns a copy to send, so that the body of the request stays unread. */
+/** Returns a copy of a request to send, so that the body of the request stays unread. */
 export function copyOf(request: Request): Request {
   // The types of Bun and Node differ for clones; both return a request.
   return request.clone() as Request;
 }
 
 /**
- * Yields the chunks of a body, and calls `notice` for each. Cancels the body when not all of it is read. Needed because
- * not every browser can iterate a body.
+ * Yields the chunks of a body, and calls `notice` for each. Cancels the body when not all of it is read. Not every
+ * browser can iterate a body.
  */
 export async function* chunksOf(
   body: ReadableStream<Uint8Array>,
@@ -160,7 +160,7 @@ export async function* chunksOf(
       yield value;
     }
   } finally {
-    // Not awaited, because a dead connection would delay the next one.
+    // The cancellation is not awaited, because a dead connection would delay the next connection.
     reader.cancel().catch(() => {});
   }
 }

@@ -7,15 +7,16 @@ export interface ReceiverOptions<Event> {
   /** The application's webhook secret, `whsec_…`. */
   readonly secret: string;
   /**
-   * Called once for each delivery. The platform is answered when this is done, and waits at most 15 seconds: for longer
-   * work, return early and continue in the background. An error makes the platform send the event again.
+   * Called once for each delivery. The receiver answers the platform when `onEvent` is done. The platform waits at most
+   * 15 seconds: for longer work, return early and continue in the background. After an error of `onEvent`, the platform
+   * sends the event again.
    */
   onEvent(event: ReceivedEvent<Event>): unknown;
-  /** Called with an error of `onEvent`; by default it is written to the console. */
+  /** Called with an error of `onEvent`; by default errors are written to the console. */
   onError?(error: unknown, event: ReceivedEvent<Event>): void;
   /**
    * Whether samples of the platform (`POST /public/v1/events/test`) are passed to `onEvent`, too, with
-   * `delivery.isTest`. By default they are refused, because every user of the application can ask for one.
+   * `delivery.isTest`. By default samples are refused, because every user of the application can request one.
    */
   readonly acceptTests?: boolean;
   /** The number of delivery ids to remember, to ignore repetitions; by default 10,000. */
@@ -56,7 +57,7 @@ interface Arrived {
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-/** The platform recognises it by `test_`. */
+/** The reason for refusing a sample. The platform recognises this answer by `test_`. */
 const sampleRefused =
   "The signature is valid, but this is a sample (test_), and this receiver has not set acceptTests";
 const maxBodyBytes = 1024 * 1024;
@@ -73,7 +74,7 @@ export function receiver<Own extends AnyEvent = never>(
 ): WebhookReceiver {
   const { secret, onEvent, onError = logError, acceptTests = false, remember = defaultRemembered } = options;
   const webhook = verifierOf(secret);
-  const once = remembering(remember);
+  const handleOnce = remembering(remember);
 
   const receive = async ({ method, header, chunks }: Arrived): Promise<Reply> => {
     if (method !== "POST") return { status: 405, text: "Webhooks are sent with POST" };
@@ -88,7 +89,7 @@ export function receiver<Own extends AnyEvent = never>(
     } catch {
       return { status: 400, text: "The body is not an event" };
     }
-    const isDone = await once(event.delivery.id, async () => {
+    const isDone = await handleOnce(event.delivery.id, async () => {
       try {
         await onEvent(event);
         return true;
@@ -133,7 +134,7 @@ function verifierOf(secret: string): Webhook {
   throw new TypeError("secret must be the webhook secret, whsec_…");
 }
 
-/** Returns why a delivery is not genuine; null when it is. */
+/** Returns why a delivery is not genuine; null for a genuine delivery. */
 function refusalOf(webhook: Webhook, body: string, header: Arrived["header"]): string | null {
   const names = ["webhook-id", "webhook-timestamp", "webhook-signature"];
   const headers = Object.fromEntries(names.map((name) => [name, header(name) ?? ""]));
@@ -146,7 +147,7 @@ function refusalOf(webhook: Webhook, body: string, header: Arrived["header"]): s
   }
 }
 
-/** Does the work for each id once. A repetition gets the same result, and repeats the work only after a failure. */
+/** Returns a function that does work once for each id. A repetition gets the same result, or does the failed work. */
 function remembering(most: number) {
   const done = new Map<string, Promise<boolean>>();
   return async (id: string, work: () => Promise<boolean>): Promise<boolean> => {
@@ -177,18 +178,18 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string | null>
   return text + decoder.decode();
 }
 
-/** Returns the bytes of a Node request, also if an earlier middleware has read them. Throws if it parsed them. */
+/** Returns the bytes of a Node request, also if a middleware has read them. Throws if a middleware has parsed them. */
 function unparsed(request: NodeRequest): AsyncIterable<Uint8Array> {
   const { body } = request;
   if (body === undefined) return request;
-  if (body instanceof Uint8Array) return once(body);
-  if (typeof body === "string") return once(new TextEncoder().encode(body));
+  if (body instanceof Uint8Array) return single(body);
+  if (typeof body === "string") return single(new TextEncoder().encode(body));
   throw new Error(
     "The body was parsed before it could be verified: mount the receiver before express.json()",
   );
 }
 
-async function* once(chunk: Uint8Array): AsyncGenerator<Uint8Array, void> {
+async function* single(chunk: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield chunk;
 }
 

@@ -10,7 +10,7 @@ import {
 import { chunksOf, errorOf, OnairError, sleep } from "./http.ts";
 
 /**
- * Events published in this time are no longer kept. `GET /public/v1/events/deliveries` may still list their deliveries.
+ * A range of time whose events are no longer kept. `GET /public/v1/events/deliveries` may still list their deliveries.
  */
 export interface StreamGap {
   readonly type: "gap";
@@ -19,7 +19,7 @@ export interface StreamGap {
   readonly data: { readonly from: string; readonly to: string };
 }
 
-/** A notice on the stream; it belongs to no subscription. */
+/** A notice on the stream. A notice belongs to no subscription. */
 export type StreamNotice = NoticeEvent & {
   readonly delivery: Pick<DeliveryInfo, "id">;
   readonly position: string;
@@ -48,9 +48,9 @@ export async function* stream<Own extends AnyEvent = never>(
 
 /** A server-sent event. */
 interface ServerSentEvent {
-  /** `message` by default. */
+  /** The type of the event; by default `message`. */
   readonly type: string;
-  /** null for a frame without data: it is not an event, but may carry an id. */
+  /** The data; null for a frame without data, which is not an event, but may carry an id. */
   readonly data: string | null;
   /** The last id of the stream so far; "" before the first. */
   readonly lastId: string;
@@ -87,7 +87,7 @@ export async function* serverSentEvents(stream: AsyncIterable<Uint8Array>): Asyn
 /** Yields the lines of each frame. Drops a last frame without a blank line. Reads each chunk once. */
 async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder(); // removes a byte order mark
-  // The beginning of a line, and a CR that may be the first half of a CRLF.
+  // `begun` is the beginning of a line, and a CR that may be the first half of a CRLF.
   let begun = "";
   let lastCr = "";
   let lines: string[] = [];
@@ -139,12 +139,12 @@ interface FollowOptions {
   interrupted?(reason: unknown, retryMs: number): void;
 }
 
-/** Opens the stream; `fetch` of a client does this. */
+/** Opens the stream, as `fetch` of a client does. */
 interface Source {
   fetch(path: string, init: RequestInit): Promise<Response>;
 }
 
-/** The server sends a heartbeat every 15 seconds; after three missing ones the connection counts as dead. */
+/** The silence after which a connection counts as dead: three heartbeats, which the server sends every 15 seconds. */
 const longestSilenceMs = 45_000;
 const firstWaitMs = 1_000;
 const longestWaitMs = 30_000;
@@ -174,19 +174,19 @@ export async function* followStream(
       reason = error;
     }
     if (signal.aborted) return;
-    const asked = reason instanceof OnairError ? reason.details.retryAfterMs : null;
-    const waitMs = asked ?? Math.min(retryMs * 2 ** failures, longestWaitMs);
+    const requestedMs = reason instanceof OnairError ? reason.details.retryAfterMs : null;
+    const waitMs = requestedMs ?? Math.min(retryMs * 2 ** failures, longestWaitMs);
     failures++;
     interrupted?.(reason, waitMs);
     await sleep(waitMs, signal);
   }
 }
 
-/** The position of a reader. */
+/** The position of a reader in the stream. */
 interface Place {
-  /** "" before the first event. */
+  /** The id of the last event; "" before the first event. */
   lastId: string;
-  /** The time to start at, or that of the first connection by the server's clock: later events must not be missed. */
+  /** The time to start at. Without one, the time of the first connection by the server's clock; later events count. */
   since: number | null;
   readonly shard: string | undefined;
 }

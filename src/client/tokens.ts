@@ -3,9 +3,9 @@ import { errorOf } from "./http.ts";
 /** Tokens, which a program can save and use again later. */
 export interface Session {
   readonly accessToken: string;
-  /** Milliseconds since the epoch. */
+  /** The time at which the access token expires, in milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** Present for a user who signed in. Each renewal gives a new one. */
+  /** The refresh token of a user who signed in. Each renewal gives a new refresh token. */
   readonly refreshToken?: string;
 }
 
@@ -14,13 +14,13 @@ export interface Credentials {
   /** An existing access token, which is not renewed. */
   readonly token?: string | undefined;
   readonly clientId?: string | undefined;
-  /** Public clients have none. */
+  /** The client secret. Public clients have none. */
   readonly clientSecret?: string | undefined;
-  /** The scopes to request; by default all of the application. */
+  /** The scopes to request; by default all scopes of the application. */
   readonly scopes?: readonly string[] | undefined;
-  /** Tokens of an earlier run. With a refresh token they are renewed for that user. */
+  /** Tokens of an earlier run. Tokens with a refresh token are renewed for their user. */
   readonly session?: Session | undefined;
-  /** Called with new tokens before they are used, and again with the same tokens after it threw. */
+  /** Called with new tokens before they are used. After an error, it is called again with the same tokens. */
   saveSession?(session: Session): void | Promise<void>;
 }
 
@@ -34,7 +34,7 @@ interface TokenSource {
 
 type Send = (request: Request) => Promise<Response>;
 
-/** A token is renewed this long before it expires, or after nine tenths of its lifetime if that is later. */
+/** The time before its expiry at which a token is renewed, or after nine tenths of its lifetime if that is later. */
 const earlyMs = 60_000;
 
 /** Throws a `TypeError` when the credentials are incomplete. */
@@ -43,7 +43,7 @@ export function tokenSource(url: string, credentials: Credentials, send: Send): 
   if (token !== undefined) return { current: async () => token, after: async () => null };
   if (clientId === undefined && clientSecret !== undefined)
     throw new TypeError("a client secret needs the client id");
-  // Options that are named but undefined come from environment variables that are not set.
+  // Options with the value undefined come from environment variables that are not set.
   if (clientId === undefined && "clientId" in credentials && "clientSecret" in credentials)
     throw new TypeError("clientId and clientSecret are undefined: are their environment variables set?");
   if (clientId === undefined) return { current: async () => null, after: async () => null };
@@ -57,7 +57,7 @@ class RenewedToken implements TokenSource {
   #renewAt: number;
   /** The renewal in progress, which all requests share. */
   #renewal: Promise<Session> | null = null;
-  /** Tokens not saved yet. They are kept, because using the previous refresh token again would revoke them all. */
+  /** Tokens not saved yet. They are kept, because using the previous refresh token again would revoke all of them. */
   #unsaved: Session | null = null;
 
   constructor(

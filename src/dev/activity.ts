@@ -11,7 +11,7 @@ import type { SamplePerson } from "./sample-languages.ts";
 
 interface ActivityOptions {
   readonly app: Pick<App, "store" | "data" | "publisher">;
-  /** The URL of the public listener, which serves the pictures. */
+  /** The URL of the public listener. The listener serves the pictures. */
   readonly publicUrl: string;
   readonly sample: SampleData;
   /** Whether to publish events, in addition to changing viewer counts. */
@@ -25,8 +25,8 @@ const eventEvery = [2, 5] as const;
 const changeEvery = [10, 30] as const;
 
 /**
- * Simulates the sample platform: viewer counts change every second, and sample users have events from time to time. It
- * keeps no state: it continues from the store, also after a restart and after changes by others.
+ * Simulates the sample platform: viewer counts change every second, and sample users have events from time to time. The
+ * simulation keeps no state: it continues from the store, also after a restart and after changes by other programs.
  */
 export function activity({ app, publicUrl, sample, events, now, random }: ActivityOptions): Service {
   const { store, data, publisher } = app;

@@ -30,7 +30,7 @@ export function weighted<T>(random: Random, items: readonly T[], weight: (item: 
     rest -= weight(item);
     if (rest < 0) return item;
   }
-  // Rounding errors leave a remainder, which the last item takes.
+  // Rounding errors leave a remainder, which counts for the last item.
   const last = possible.at(-1);
   if (last === undefined) throw new RangeError("there is nothing to choose from");
   return last;

@@ -12,7 +12,7 @@ const Secret = Type.String({ pattern: "^[\\x21-\\x7e]{8,200}$" });
 const DevCredentials = Type.Object({
   /** The operator key. */
   admin_key: Secret,
-  /** Also the id of the application. */
+  /** The client id, which is also the id of the application. */
   client_id: Type.String({ pattern: ulidPattern }),
   client_secret: Secret,
   access_token: Secret,
@@ -32,8 +32,8 @@ export type DevCredentials = Readonly<Static<typeof DevCredentials>>;
 const fileName = "dev.json";
 
 /**
- * Reads the credentials of a data directory. In a new directory they are created first, which marks it as a directory
- * of `onair dev`. Throws for the directory of a server, so that invented data is not mixed with real users.
+ * Reads the credentials of a data directory. Creates them in a new directory, which marks the directory as one of
+ * `onair dev`. Throws for the directory of a server, so that invented data is not mixed with real users.
  */
 export function openCredentials(directory: string): DevCredentials {
   const file = join(directory, fileName);
@@ -76,7 +76,7 @@ function makeDirectory(directory: string): boolean {
   }
 }
 
-/** Replaces the file atomically, readable only for its owner. */
+/** Replaces the file of credentials atomically. The file is readable only for its owner. */
 export function saveCredentials(directory: string, credentials: DevCredentials): void {
   const file = join(directory, fileName);
   const temporary = `${file}.${process.pid}`;

@@ -21,8 +21,8 @@ export type ApiFault =
   | { readonly kind: "revoked" };
 
 /**
- * A fault of a webhook: it arrives `late` by `ms`, it arrives `twice`, the second time after `ms`, or it is `overtaken`
- * by the next one to the same receiver, which it waits for up to `ms`.
+ * A fault of a webhook. `late`: the webhook arrives late by `ms`. `twice`: it arrives twice, the second time after
+ * `ms`. `overtaken`: the next webhook to the same receiver arrives before it, or it arrives late by `ms`.
  */
 export interface WebhookFault {
   readonly kind: "late" | "twice" | "overtaken";
@@ -41,7 +41,7 @@ const tenth = second / 10;
 
 type Kinds<Kind extends string> = Readonly<Record<Kind | "none", number>>;
 
-/** The frequency of each fault, in percent. */
+/** The frequency of each fault of API requests, in percent. */
 const apiKinds: Kinds<"rate_limited" | "unavailable" | "slow" | "revoked"> = {
   none: 77,
   rate_limited: 8,
@@ -53,15 +53,15 @@ const webhookKinds: Kinds<WebhookFault["kind"]> = { none: 55, late: 15, twice: 1
 const streamKinds: Kinds<"cut"> = { none: 20, cut: 80 };
 
 /**
- * Returns the faults of a seed. API requests, streams and webhooks each have their own sequence, so that the n-th of a
- * kind has the same fault in every run.
+ * Returns the faults of a seed. API requests, streams and webhooks each have a sequence of their own, so that the n-th
+ * request of a kind has the same fault in every run.
  */
 export function faultPlan(seed: number): FaultPlan {
   const [api, stream, webhook] = [1, 2, 3].map((kind) => seeded(seed * 4 + kind)) as [Random, Random, Random];
   return {
     api() {
       const kind = drawn(api, apiKinds);
-      // Drawn in any case, so that the kind of a fault does not change the following ones.
+      // These numbers are drawn in any case, so that the kind of a fault does not change the following faults.
       const retryAfterSeconds = between(api, 1, 4);
       const ms = between(api, 10, 60) * tenth;
       if (kind === "none") return null;
@@ -86,39 +86,39 @@ function drawn<Kind extends string>(random: Random, kinds: Kinds<Kind>): Kind | 
   return weighted(random, Object.keys(kinds) as (Kind | "none")[], (kind) => kinds[kind]);
 }
 
-interface ApiEdgeOptions {
+interface ApiProxyOptions {
   readonly host: string;
-  /** 0 for any. */
+  /** The port to listen on; 0 for any port. */
   readonly port: number;
   readonly plan: FaultPlan;
   /** Prints a fault. */
   tell(what: string, about: string): void;
 }
 
-/** The real server behind the proxy. */
-interface BehindEdge {
-  /** The public listener. */
+/** The server to which the proxy forwards requests. */
+interface Upstream {
+  /** The URL of the public listener. */
   readonly url: string;
   readonly tokens: Store["tokens"];
 }
 
 /** A reverse proxy in front of the public listener that injects faults. */
-interface ApiEdge {
+interface ApiProxy {
   readonly url: string;
-  /** Sets the real server once it has started. Until then, every answer is 503. */
-  connect(behind: BehindEdge): void;
+  /** Sets the upstream server when it has started. Before that, every answer is 503. */
+  connect(upstream: Upstream): void;
   stop(): Promise<void>;
 }
 
 const streamPath = "/public/v1/events/stream";
-/** Only API and token requests have faults, not pages, pictures and documents. */
-const isConcerned = (path: string) => path.startsWith("/public/v1/") || path === "/oauth/token";
+/** Whether requests to a path have faults: API and token requests have, pages, pictures and documents have not. */
+const hasFaults = (path: string) => path.startsWith("/public/v1/") || path === "/oauth/token";
 /** Headers that belong to one connection (RFC 9110, section 7.6.1). */
 const ofConnection = ["connection", "keep-alive", "transfer-encoding"];
 
-/** Starts the proxy, which forwards requests to the real listener with the faults of the plan. */
-export function startApiEdge({ host, port, plan, tell }: ApiEdgeOptions): ApiEdge {
-  let behind: BehindEdge | null = null;
+/** Starts a proxy that forwards requests to the upstream server with the faults of the plan. */
+export function startApiProxy({ host, port, plan, tell }: ApiProxyOptions): ApiProxy {
+  let upstream: Upstream | null = null;
   const options = {
     hostname: host,
     port,
@@ -128,9 +128,9 @@ export function startApiEdge({ host, port, plan, tell }: ApiEdgeOptions): ApiEdg
     async fetch(request: Request, server: Bun.Server<undefined>): Promise<Response> {
       // The URL of a request without a valid Host is only a path.
       const { pathname, search } = new URL(request.url, "http://localhost");
-      if (behind === null) return busy(request, pathname, { status: 503, retryAfterSeconds: 1 });
+      if (upstream === null) return busy(request, pathname, { status: 503, retryAfterSeconds: 1 });
       const about = `${request.method} ${pathname}`;
-      const isCalled = isConcerned(pathname) && request.method !== "OPTIONS";
+      const isCalled = hasFaults(pathname) && request.method !== "OPTIONS";
       const fault = isCalled ? plan.api() : null;
       if (fault?.kind === "busy") {
         tell(`${fault.status}, again in ${fault.retryAfterSeconds} s`, about);
@@ -140,11 +140,11 @@ export function startApiEdge({ host, port, plan, tell }: ApiEdgeOptions): ApiEdg
         tell(`slow by ${fault.ms / second} s`, about);
         await Bun.sleep(fault.ms);
       }
-      if (fault?.kind === "revoked" && (await revokeToken(request, behind.tokens)))
+      if (fault?.kind === "revoked" && (await revokeToken(request, upstream.tokens)))
         tell("its token is revoked", about);
       const cutAfterMs = pathname === streamPath ? plan.stream() : null;
       const client = server.requestIP(request)?.address ?? "";
-      const answer = await passedOn(request, client, behind.url + pathname + search);
+      const answer = await passedOn(request, client, upstream.url + pathname + search);
       if (cutAfterMs === null || !answer.ok || answer.body === null) return answer;
       const cut = () => tell(`cut off after ${cutAfterMs / second} s`, about);
       return new Response(endedAfter(answer.body, cutAfterMs, cut), answer);
@@ -154,8 +154,8 @@ export function startApiEdge({ host, port, plan, tell }: ApiEdgeOptions): ApiEdg
   const server = explainListenError(host, port, "--port", () => Bun.serve(options));
   return {
     url: urlOf(host, server.port ?? port),
-    connect(real) {
-      behind = real;
+    connect(server) {
+      upstream = server;
     },
     stop: () => server.stop(true),
   };
@@ -164,7 +164,7 @@ export function startApiEdge({ host, port, plan, tell }: ApiEdgeOptions): ApiEdg
 async function passedOn(request: Request, client: string, url: string): Promise<Response> {
   const { method, body, signal } = request;
   const headers = new Headers(request.headers);
-  // Every forwarded request comes from this machine, to which alone the first page sends secrets.
+  // The first page shows secrets only to this machine, and every forwarded request comes from this machine.
   if (!isThisMachineAlone(client)) headers.append("x-forwarded-for", client);
   const answer = await fetch(url, {
     method,
@@ -181,7 +181,7 @@ async function passedOn(request: Request, client: string, url: string): Promise<
   return new Response(answer.body, { status: answer.status, headers: passed });
 }
 
-/** Returns the stream, ended after a time, possibly within an event. */
+/** Returns a stream that ends after `ms`, possibly within an event. */
 function endedAfter(
   stream: ReadableStream<Uint8Array>,
   ms: number,
@@ -204,7 +204,7 @@ function endedAfter(
       });
       if (!done) return controller.enqueue(value);
       clearTimeout(timer);
-      // The timer may have closed it meanwhile.
+      // The timer may have closed the stream meanwhile.
       if (controller.desiredSize !== null) controller.close();
     },
     cancel() {
@@ -214,7 +214,7 @@ function endedAfter(
   });
 }
 
-/** Returns the same answer as the real listener when it is busy. */
+/** Returns the answer that a busy server gives. */
 function busy(
   request: Request,
   path: string,
@@ -246,29 +246,29 @@ async function revokeToken({ headers }: Request, tokens: Store["tokens"]): Promi
   return grant !== null && (await tokens.revoke(hash, grant.applicationId)) === "revoked";
 }
 
-interface WebhookEdgeOptions {
+interface WebhookProxyOptions {
   readonly plan: Pick<FaultPlan, "webhook">;
   /** Prints a fault. */
   tell(what: string, about: string): void;
 }
 
 /** An egress proxy with faults: webhooks arrive late, twice, or out of order. */
-interface WebhookEdge {
-  /** For `--webhook-proxy`. */
+interface WebhookProxy {
+  /** The URL of the proxy, for `--webhook-proxy`. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
 const hostname = "127.0.0.1";
-/** Headers that are not forwarded. */
+/** Headers that the egress proxy does not forward. */
 const notForwarded = ["connection", "proxy-authorization", "proxy-connection", "host", "content-length"];
 const longestMs = 15 * second;
 
 /**
- * Starts a proxy that forwards the server's webhooks with faults. Connections to https receivers are encrypted, so they
- * can only be late. Requested samples have no faults.
+ * Starts a proxy that forwards the server's webhooks with faults. Connections to https receivers are encrypted, so
+ * their webhooks can only be late. Requested samples have no faults.
  */
-export async function startWebhookEdge({ plan, tell }: WebhookEdgeOptions): Promise<WebhookEdge> {
+export async function startWebhookProxy({ plan, tell }: WebhookProxyOptions): Promise<WebhookProxy> {
   const overtaken = new Overtaken();
   const sockets = new Set<Duplex>();
   const server = createServer((request, response) => {
@@ -317,7 +317,7 @@ function sentenceOf({ kind, ms }: WebhookFault): string {
     : `overtaken by the next one, or late by ${ms / second} s`;
 }
 
-/** Webhooks that wait for the next one to the same receiver. */
+/** Webhooks that wait for the next webhook to the same receiver. */
 class Overtaken {
   readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -352,7 +352,7 @@ interface Webhook {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** The receiver's answer; null when there was none. */
+/** Sends a webhook. Returns the receiver's answer; null without one. */
 async function send({ url, headers, body }: Webhook) {
   try {
     const answer = await fetch(url, {
@@ -395,12 +395,12 @@ function tunnel(authority: string, socket: Duplex): void {
 }
 
 /** Fault injection: two proxies around an unchanged platform. */
-interface BadDay {
+interface FaultInjection {
   /** The URL of the API with faults. */
   readonly url: string;
   /** The settings of the platform behind the proxies. */
   readonly config: Config;
-  /** Lets requests through to the platform, once it has started. */
+  /** Lets requests through to the platform, when it has started. */
   connect(app: Pick<App, "publicUrl" | "store">): void;
   stop(): Promise<void>;
 }
@@ -409,18 +409,18 @@ interface BadDay {
  * Starts a proxy on the public port, in front of the API, and an egress proxy for webhooks. Both inject the faults of
  * the plan and print them. Throws when the port is in use.
  */
-export async function startBadDay(
+export async function startFaultInjection(
   config: Config,
   plan: FaultPlan,
   { terminal, now }: { readonly terminal: Terminal; readonly now: () => number },
-): Promise<BadDay> {
+): Promise<FaultInjection> {
   const { style } = terminal;
   const tell = (what: string, about: string) => {
     const time = style("dim", clockTime(now()));
     terminal.line(`${time} ${style("yellow", "fault   ")} ${what}: ${printable(about)}`);
   };
-  const api = startApiEdge({ host: config.host, port: config.port, plan, tell });
-  const webhooks = await startWebhookEdge({ plan, tell });
+  const api = startApiProxy({ host: config.host, port: config.port, plan, tell });
+  const webhooks = await startWebhookProxy({ plan, tell });
   return {
     url: api.url,
     config: {

@@ -19,10 +19,10 @@ import { between, pick, type Random, weighted } from "./chance.ts";
 import { newLivestream } from "./sample-data.ts";
 import type { SamplePerson } from "./sample-languages.ts";
 
-/** The context of a generated event: the channel of a broadcaster at one moment. */
+/** The context of a generated event: the state of a broadcaster's channel. */
 export interface Scene {
   readonly broadcaster: SamplePerson;
-  /** null when the broadcaster is not live. */
+  /** The broadcaster's livestream; null when the broadcaster is not live. */
   readonly live: Livestream | null;
   /** The people who can chat, follow and give; at least one other than the broadcaster. */
   readonly people: readonly SamplePerson[];
@@ -59,7 +59,7 @@ function kind<Type extends EventType>(
 const month = 30 * day;
 const colours = ["#FF5733", "#3FA7D6", "#59CD90", "#FAC05E", "#EE6352", "#B388EB"] as const;
 
-/** By name. A map and not an object, because names come from subscriptions. */
+/** The kinds of events by name. This is a map and not an object, because names come from subscriptions. */
 const kinds: ReadonlyMap<string, Kind> = new Map([
   kind(chatMessageSent, 60, (scene) => {
     const { broadcaster, id, now, random } = scene;
@@ -171,7 +171,7 @@ interface Wanted {
   readonly live: boolean;
 }
 
-/** Chooses the next event; null when none of them can be generated. */
+/** Chooses the next event; null when none of the wanted events can be generated. */
 export function nextEvent<T extends Wanted>(wanted: readonly T[], random: Random): T | null {
   const weight = ({ event, live }: T) => kinds.get(event)?.weight(live) ?? 0;
   return wanted.some((one) => weight(one) > 0) ? weighted(random, wanted, weight) : null;

@@ -6,7 +6,7 @@ import type { DevFacts, DevPlatform } from "./platform.ts";
 
 /**
  * Returns the welcome text, which fits 80 by 24 characters. Each curl command is one line, so that it can be copied.
- * @param notes to show first, for example that a port was taken
+ * @param notes sentences to show first, for example that a port was taken
  */
 export function banner(
   { facts, isNew }: { readonly facts: DevFacts } & Pick<DevPlatform, "isNew">,
@@ -49,7 +49,7 @@ interface DevLogOptions {
   readonly terminal: Terminal;
   readonly level: LogLevel;
   readonly now: () => number;
-  /** Whether the receiver has printed a delivery; the log then leaves it out. */
+  /** Whether the receiver has printed a delivery. The log leaves out printed deliveries. */
   readonly isPrinted: (deliveryId: string) => boolean;
 }
 

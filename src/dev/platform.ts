@@ -11,7 +11,7 @@ import type { WelcomeFacts } from "../web/session.ts";
 import { activity } from "./activity.ts";
 import type { Random } from "./chance.ts";
 import { type DevCredentials, saveCredentials } from "./credentials.ts";
-import { type FaultPlan, startBadDay } from "./faults.ts";
+import { type FaultPlan, startFaultInjection } from "./faults.ts";
 import { isReceiverUrl, startReceiver } from "./receiver.ts";
 import { type SampleData, sampleData } from "./sample-data.ts";
 import { isSampleRedirectUri, keepOwnerLogin, type SignIn, startSignIn, withOwnerLogin } from "./sign-in.ts";
@@ -46,7 +46,7 @@ export interface DevPlatform {
   stop(): Promise<void>;
 }
 
-/** The events that a new Dev app subscribes to, and the number of popular users that it does so for. */
+/** The events that a new Dev app subscribes to, and the number of popular users for whom it subscribes to each. */
 const subscribedEvents = [
   "chat.message.sent",
   "channel.followed",
@@ -67,11 +67,11 @@ const completeKey = "dev_sample_data";
 export async function startDevPlatform(options: DevPlatformOptions): Promise<DevPlatform> {
   const { credentials, events, terminal, log, now, random } = options;
   const sample = sampleData(now());
-  // Stopped in reverse order, also when the start fails: the last deliveries pass the fault proxies to the receiver.
+  // Stops everything in reverse order, also when the start fails: the last deliveries pass the proxies to the receiver.
   await using starting = new AsyncDisposableStack();
   let app: App | null = null;
   const application = async () => (await app?.store.applications.find(credentials.client_id)) ?? null;
-  // Started before the server, which sends pending deliveries at once.
+  // The receiver starts before the server, because the server sends pending deliveries at its start.
   const receiver = startReceiver({
     port: credentials.receiver_port,
     secret: async () => (await application())?.webhook_secret ?? credentials.webhook_secret,
@@ -79,9 +79,10 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     now,
   });
   starting.defer(() => receiver.stop());
-  const badDay = options.faults && (await startBadDay(options.config, options.faults, { terminal, now }));
-  starting.defer(async () => badDay?.stop());
-  const config = withOwnerLogin(badDay?.config ?? options.config, credentials.portal_login);
+  const injection =
+    options.faults && (await startFaultInjection(options.config, options.faults, { terminal, now }));
+  starting.defer(async () => injection?.stop());
+  const config = withOwnerLogin(injection?.config ?? options.config, credentials.portal_login);
   const adminKey = config.adminKey ?? credentials.admin_key;
   let isLoginNew = false;
   const signIn = startSignIn({
@@ -99,7 +100,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     const known = await application();
     const { webhook_secret } = known ?? credentials;
     return {
-      public_url: badDay?.url ?? config.publicUrl ?? app?.publicUrl ?? "",
+      public_url: injection?.url ?? config.publicUrl ?? app?.publicUrl ?? "",
       admin_url: app?.adminUrl ?? "",
       receiver_url: receiver.url,
       webhook_url: known && !usesOnlyStream(known) ? known.webhook_url : null,
@@ -124,7 +125,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   const server = app;
   starting.defer(() => server.stop());
   const { store } = app;
-  badDay?.connect(app);
+  injection?.connect(app);
   const isNew = (await store.settings.get(completeKey)) === null;
   await keepApplication(store, credentials, receiver.url, signIn, now());
   await keepToken(store, credentials, now());
@@ -199,7 +200,7 @@ async function keepApplication(
   const others = known.redirect_uris.filter((uri) => !isSampleRedirectUri(uri));
   const headers = Object.fromEntries(known.webhook_headers.map(({ name, value }) => [name, value]));
   const changes = {
-    // The same receiver on another port gets the same headers.
+    // The receiver on another port is the same receiver, so the headers stay.
     ...(known.webhook_url !== webhookUrl &&
       isReceiverUrl(known.webhook_url ?? "") && { webhook_url: webhookUrl, webhook_headers: headers }),
     ...(!known.redirect_uris.includes(redirectUri) && { redirect_uris: [redirectUri, ...others] }),
@@ -207,7 +208,7 @@ async function keepApplication(
   if (Object.keys(changes).length > 0) await store.applications.update(known.id, changes, now);
 }
 
-/** Creates the access token, or renews it with the same value after it has expired. */
+/** Creates the access token. Renews an expired token with the same value. */
 async function keepToken(
   store: Store,
   { client_id, access_token }: DevCredentials,

@@ -1,4 +1,4 @@
-/** Returns the first free port of these; 0, for any port, when all are in use. */
+/** Returns the first free port of `ports`; 0, for any port, when all are in use. */
 export function firstFree(hostname: string, ports: readonly number[]): number {
   return ports.find((port) => isFree(hostname, port)) ?? 0;
 }
@@ -9,7 +9,7 @@ function isFree(hostname: string, port: number): boolean {
     void probe.stop(true);
     return true;
   } catch {
-    // The start of the server reports other problems.
+    // The server reports other problems at its start.
     return false;
   }
 }

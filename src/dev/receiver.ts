@@ -34,7 +34,7 @@ export interface DevReceiver {
 }
 
 interface DevReceiverOptions {
-  /** The last port; 0 for any. */
+  /** The port of the last run; 0 for any port. */
   readonly port: number;
   /** The signing secret in force, which the developer may rotate. */
   readonly secret: () => Promise<string>;
@@ -50,7 +50,7 @@ const keptEntries = 50;
 const path = "/onair-dev";
 const urlForm = /^http:\/\/127\.0\.0\.1:[0-9]+\/onair-dev$/;
 
-/** Whether a URL belongs to such a receiver, whatever its port. */
+/** Whether a URL belongs to a receiver of `onair dev`, whatever the port. */
 export function isReceiverUrl(url: string): boolean {
   return urlForm.test(url);
 }
@@ -65,8 +65,8 @@ export const verdictReasons: Readonly<Record<Exclude<SignatureVerdict, "ok">, st
 };
 
 /**
- * Starts a receiver on loopback. It verifies the signature of each delivery, prints a line for it, and answers 204, or
- * 401 for an invalid one.
+ * Starts a receiver on loopback. The receiver verifies the signature of each delivery, prints a line, and answers 204,
+ * or 401 to an invalid signature.
  */
 export function startReceiver({ port, secret, terminal, now }: DevReceiverOptions): DevReceiver {
   const { style } = terminal;

@@ -97,7 +97,7 @@ const seed = 20_260_114;
 /** All accounts are created before this time, so that the data do not depend on the clock. */
 const accountsUntil = Date.parse("2025-12-01T00:00:00Z");
 
-/** Returns the sample platform. It is always the same, except that its livestreams started a while before `now`. */
+/** Returns the sample platform. The data are always the same, except that livestreams started a while before `now`. */
 export function sampleData(now: number): SampleData {
   const random = seeded(seed);
   const categories = sampleCategories.map((category, i) => ({ id: i + 1, ...category }));
@@ -216,7 +216,7 @@ export const typicallyLive = 80;
  */
 export function nextViewers(viewers: number, typical: number, random: Random): number {
   const step = 0.025 * normalNumber(random) + 0.01 * Math.log(typical / Math.max(1, viewers));
-  // The fraction becomes a viewer by chance: with plain rounding, a small audience would never change.
+  // A fraction is rounded up or down at random: with plain rounding, a small audience would never change.
   return Math.max(1, Math.floor(viewers * Math.exp(step) + random()));
 }
 
@@ -232,7 +232,7 @@ export function newLivestream(person: SamplePerson, now: number, random: Random)
   };
 }
 
-/** Chooses the person whose livestream starts or ends next. The more people are live, the more likely an end is. */
+/** Chooses the person whose livestream starts or ends next. The more people are live, the more likely one ends. */
 export function nextToChange(
   people: readonly SamplePerson[],
   live: ReadonlyMap<number, Livestream>,

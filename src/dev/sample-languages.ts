@@ -1,23 +1,23 @@
 import type { ChannelInput } from "../domain/livestreams.ts";
 import type { UserInput } from "../domain/users.ts";
 
-/** A user of the sample platform with its channel. */
+/** A user of the sample platform, with the user's channel. */
 export interface SamplePerson {
   readonly user: Required<UserInput>;
   readonly channel: ChannelInput;
   readonly language: SampleLanguage;
-  /** The category and the usual number of viewers of its livestreams. */
+  /** The usual category of the channel's livestreams. */
   readonly homeCategoryId: number;
   readonly typicalViewers: number;
 }
 
-/** Names and texts of a language's speakers on the sample platform. All of it is made up. */
+/** Made-up names and texts of a language's speakers on the sample platform. */
 export interface SampleLanguage {
-  /** ISO 639-1. */
+  /** The code of the language in ISO 639-1. */
   readonly code: string;
   /** The weight of the language among the users. */
   readonly weight: number;
-  /** A base of usernames, with the display name. */
+  /** Bases of usernames, with their display names. */
   readonly names: readonly (readonly [username: string, displayName: string])[];
   readonly bios: readonly string[];
   readonly titles: readonly string[];
@@ -68,7 +68,7 @@ export const english: SampleLanguage = {
   ],
 };
 
-/** English speakers have generated handles; the others have names of their language. */
+/** The languages of the sample platform. English speakers have generated usernames; others have names of a language. */
 export const languages: readonly SampleLanguage[] = [
   english,
   {

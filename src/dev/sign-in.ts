@@ -21,14 +21,14 @@ const loginPath = "/login";
 /** The pages of `onair dev` for a browser: the platform's login page, and a sample application. */
 export interface SignIn {
   readonly loginUrl: string;
-  /** The URL to start at. */
+  /** The URL at which a sign-in starts. */
   readonly startUrl: string;
   readonly redirectUri: string;
   stop(): Promise<void>;
 }
 
 interface SignInOptions {
-  /** The URLs of the server, which starts later. */
+  /** Returns the URL of the public listener. The server starts later. */
   readonly publicUrl: () => string;
   readonly adminUrl: () => string;
   readonly adminKey: string;
@@ -43,12 +43,12 @@ const maxBodyBytes = 16 * 1024;
 
 const redirectUriForm = /^http:\/\/127\.0\.0\.1:[0-9]+\/callback$/;
 
-/** Whether a redirect URI belongs to the sample application, whatever its port. */
+/** Whether a redirect URI belongs to the sample application, whatever the port. */
 export function isSampleRedirectUri(uri: string): boolean {
   return redirectUriForm.test(uri);
 }
 
-/** Serves both pages on one loopback port. */
+/** Serves the login page and the sample application on one loopback port. */
 export function startSignIn(options: SignInOptions): SignIn {
   let origin = "";
   const platform = loginPage(options);
@@ -87,8 +87,8 @@ interface SampleClientOptions {
 const maxStarted = 100;
 
 /**
- * A sample third-party application. Answers `/` with a redirect to sign in, and `/callback` with the tokens, for which
- * it has exchanged the code, and sample requests.
+ * A sample third-party application. Answers `/` with a redirect to sign in. At `/callback`, exchanges the code for
+ * tokens, and answers with the tokens and sample requests.
  */
 function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }: SampleClientOptions) {
   /** Code verifiers of unfinished sign-ins, by state. */
@@ -235,12 +235,12 @@ function consentForm(
 </form><p>Then you are redirected to <code>${Bun.escapeHTML(redirect_uri)}</code></p>`;
 }
 
-/** The URLs of these pages carry challenges and codes. */
+/** Headers of the sign-in pages, whose URLs carry challenges and codes. */
 const privately = { "referrer-policy": "no-referrer", "cache-control": "no-store" };
 
 /**
- * Returns a page of the sample platform. Its policy has no `form-action`, which browsers would also apply to the
- * redirect after the form.
+ * Returns a page of the sample platform. The content security policy has no `form-action`, because browsers would also
+ * apply it to the redirect after the form.
  */
 export function html(status: number, title: string, body: string): Response {
   return new Response(htmlPage(title, body), { status, headers: { ...htmlHeaders, ...privately } });
@@ -251,7 +251,7 @@ function ended(status: number): Response {
   return html(status, "This sign-in has ended", `<h1>This sign-in has ended</h1><p>${reason}</p>`);
 }
 
-/** Adds the setting by which owners of applications sign in to the portal, unless it is given. */
+/** Adds the setting for the sign-in of owners of applications to the portal, unless the setting is given. */
 export function withOwnerLogin(config: Config, applicationId: string): Config {
   return config.portal && config.portalLogin === null ? { ...config, portalLogin: applicationId } : config;
 }

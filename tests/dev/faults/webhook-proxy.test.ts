@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { startWebhookEdge, type WebhookFault } from "../../../src/dev/faults.ts";
+import { startWebhookProxy, type WebhookFault } from "../../../src/dev/faults.ts";
 import { afterTests } from "../../support/after-tests.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
 import { users } from "../../support/real-data.ts";
@@ -10,12 +10,12 @@ import { until } from "../../support/until.ts";
 
 const webhooks: (WebhookFault | null)[] = [];
 const reported: string[] = [];
-const edge = await startWebhookEdge({
+const proxy = await startWebhookProxy({
   plan: scriptedFaults({ webhooks }),
   tell: (what, about) => void reported.push(`${what}: ${about}`),
 });
-afterTests(() => edge.stop());
-const server = await testServer({ args: ["--webhook-proxy", edge.url] });
+afterTests(() => proxy.stop());
+const server = await testServer({ args: ["--webhook-proxy", proxy.url] });
 await server.load("users", users);
 const receiver = testReceiver();
 const app = await server.application({ webhook_url: receiver.url });

@@ -1,7 +1,7 @@
 import { expect, jest, test } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { createClient, stream } from "../../../src/client/onair.ts";
-import { type ApiFault, startApiEdge } from "../../../src/dev/faults.ts";
+import { type ApiFault, startApiProxy } from "../../../src/dev/faults.ts";
 import type { WelcomeFacts } from "../../../src/web/session.ts";
 import { afterTests, afterThisTest } from "../../support/after-tests.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
@@ -15,10 +15,10 @@ await server.load("users", users);
 const edgeWith = (script: Parameters<typeof scriptedFaults>[0]) => {
   const reported: string[] = [];
   const tell = (what: string, about: string) => void reported.push(`${what}: ${about}`);
-  const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan: scriptedFaults(script), tell });
-  afterTests(() => edge.stop());
-  edge.connect({ url: server.publicUrl, tokens: server.app.store.tokens });
-  return { url: edge.url, reported };
+  const proxy = startApiProxy({ host: "127.0.0.1", port: 0, plan: scriptedFaults(script), tell });
+  afterTests(() => proxy.stop());
+  proxy.connect({ url: server.publicUrl, tokens: server.app.store.tokens });
+  return { url: proxy.url, reported };
 };
 const username = users[0]?.username;
 
@@ -149,10 +149,10 @@ test("a stream that ended before its cut is not cut again", async () => {
   });
   const reported: string[] = [];
   const plan = scriptedFaults({ streams: [200] });
-  const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan, tell: (what) => void reported.push(what) });
-  afterTests(() => edge.stop());
-  edge.connect({ url: breaking.url.origin, tokens: server.app.store.tokens });
-  const reader = (await fetch(`${edge.url}/public/v1/events/stream`)).body?.getReader();
+  const proxy = startApiProxy({ host: "127.0.0.1", port: 0, plan, tell: (what) => void reported.push(what) });
+  afterTests(() => proxy.stop());
+  proxy.connect({ url: breaking.url.origin, tokens: server.app.store.tokens });
+  const reader = (await fetch(`${proxy.url}/public/v1/events/stream`)).body?.getReader();
   await reader?.read();
   await breaking.stop(true);
   await reader?.read().catch(() => {});
@@ -161,9 +161,9 @@ test("a stream that ended before its cut is not cut again", async () => {
 });
 
 test("before the platform has started the answer is 503", async () => {
-  const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan: scriptedFaults({}), tell: () => {} });
-  expect((await fetch(`${edge.url}/public/v1/categories`)).status).toBe(503);
-  await edge.stop();
+  const proxy = startApiProxy({ host: "127.0.0.1", port: 0, plan: scriptedFaults({}), tell: () => {} });
+  expect((await fetch(`${proxy.url}/public/v1/categories`)).status).toBe(503);
+  await proxy.stop();
 });
 
 /** An address of this machine from which a connection looks like that of another one. */
@@ -177,11 +177,11 @@ test.skipIf(elsewhere === undefined)(
     const { secrets, ...shown } = { secrets: { admin_key: "onair_admin_x" }, query: "fox" };
     const welcome = { facts: async () => ({ secrets, ...shown }) as WelcomeFacts, onInbox() {} };
     const { publicUrl, app } = await ownServer({ welcome });
-    const edge = startApiEdge({ host: "0.0.0.0", port: 0, plan: scriptedFaults({}), tell() {} });
-    afterThisTest(() => edge.stop());
-    edge.connect({ url: publicUrl, tokens: app.store.tokens });
+    const proxy = startApiProxy({ host: "0.0.0.0", port: 0, plan: scriptedFaults({}), tell() {} });
+    afterThisTest(() => proxy.stop());
+    proxy.connect({ url: publicUrl, tokens: app.store.tokens });
     const facts = async (host: string) => {
-      const url = `http://${host}:${new URL(edge.url).port}/welcome/facts`;
+      const url = `http://${host}:${new URL(proxy.url).port}/welcome/facts`;
       return json<object>(await fetch(url, { headers: { "onair-page": "http" } }));
     };
     expect(await facts("127.0.0.1")).toEqual({ secrets, ...shown });

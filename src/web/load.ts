@@ -75,6 +75,8 @@ export interface Action {
   /** Why it was refused. */
   readonly fault: Fault | null;
   run(): Promise<void>;
+  /** Drops the fault of the last run, when its reason has changed. */
+  forget(): void;
 }
 
 export function useAction(act: () => Promise<unknown>): Action {
@@ -91,5 +93,6 @@ export function useAction(act: () => Promise<unknown>): Action {
       setBusy(false);
     }
   };
-  return { run, isBusy, fault };
+  const forget = () => setFault(null);
+  return { run, forget, isBusy, fault };
 }

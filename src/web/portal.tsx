@@ -1,4 +1,4 @@
-import { Activity, Gauge, Inbox, Rss, Send, Shapes, Webhook as WebhookIcon } from "lucide";
+import { Activity, Gauge, Inbox, ListFilter, Rss, Send, Shapes, Webhook as WebhookIcon } from "lucide";
 import { render } from "preact";
 import { Route, Router } from "preact-iso";
 import { api, base, done } from "./client.ts";
@@ -7,6 +7,7 @@ import { DeliveryPage as Delivery } from "./deliveries/one.tsx";
 import { DeliverySourceProvider, ownDeliveries } from "./deliveries/source.ts";
 import { PortalApplication } from "./pages/portal/application.tsx";
 import { EventTypes } from "./pages/portal/event-types.tsx";
+import { Filters } from "./pages/portal/filters.tsx";
 import { Overview } from "./pages/portal/overview.tsx";
 import { BackFromLogin, isBackFromLogin, OwnerLoginButton } from "./pages/portal/owner-login.tsx";
 import { Requests } from "./pages/portal/requests.tsx";
@@ -26,6 +27,7 @@ const groups: readonly NavGroup[] = [
       { path: "", text: "Overview", icon: Gauge },
       { path: "/deliveries", text: "Deliveries", icon: Inbox },
       { path: "/subscriptions", text: "Subscriptions", icon: Rss },
+      { path: "/filters", text: "Filters", icon: ListFilter },
       { path: "/test", text: "Test", icon: Send },
       { path: "/webhook", text: "Webhook", icon: WebhookIcon },
       { path: "/requests", text: "Requests", icon: Activity },
@@ -90,6 +92,7 @@ function Portal() {
                 <Route path={`${base}/deliveries`} component={DeliveriesPage} />
                 <Route path={`${base}/deliveries/:id`} component={Delivery} />
                 <Route path={`${base}/subscriptions`} component={Subscriptions} />
+                <Route path={`${base}/filters`} component={Filters} />
                 <Route path={`${base}/test`} component={Test} />
                 <Route path={`${base}/webhook`} component={Webhook} />
                 <Route path={`${base}/requests`} component={Requests} />

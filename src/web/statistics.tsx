@@ -41,24 +41,33 @@ export const seconds = (steps: readonly { readonly at: string }[]) =>
 export function OutcomePlot({ steps, totals }: { steps: readonly Step[]; totals: Counts }) {
   const values = (...names: readonly (keyof Step)[]) =>
     steps.map((step) => names.reduce((sum, name) => sum + Number(step[name]), 0));
+  const { streamed, filtered } = totals;
   return (
-    <Plot
-      label="Deliveries"
-      kind="bars"
-      times={seconds(steps)}
-      empty={
-        totals.streamed > 0
-          ? `No webhooks were sent; ${number(totals.streamed)} events were available on the stream.`
-          : "No deliveries in this period."
-      }
-      hint="Counts are delayed by about ten seconds."
-      series={[
-        { name: "delivered", tone: "ok", values: values("delivered") },
-        { name: "retried", tone: "warn", values: values("retried") },
-        { name: "failed or expired", tone: "bad", values: values("failed", "expired") },
-        { name: "canceled", tone: "plain", values: values("canceled") },
-      ]}
-    />
+    <>
+      <Plot
+        label="Deliveries"
+        kind="bars"
+        times={seconds(steps)}
+        empty={
+          streamed > 0
+            ? `No webhooks were sent; ${number(streamed)} events were available on the stream.`
+            : "No deliveries in this period."
+        }
+        hint="Counts are delayed by about ten seconds."
+        series={[
+          { name: "delivered", tone: "ok", values: values("delivered") },
+          { name: "retried", tone: "warn", values: values("retried") },
+          { name: "failed or expired", tone: "bad", values: values("failed", "expired") },
+          { name: "canceled", tone: "plain", values: values("canceled") },
+        ]}
+      />
+      {filtered > 0 && (
+        <p class="muted">
+          Not sent, because {filtered === 1 ? "it" : "they"} did not match a filter: {number(filtered)}{" "}
+          {filtered === 1 ? "event" : "events"}.
+        </p>
+      )}
+    </>
   );
 }
 

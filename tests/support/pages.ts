@@ -10,6 +10,7 @@ export const consolePages = {
     "/deliveries",
     "/deliveries/:delivery",
     "/subscriptions",
+    "/filters?type=chat.message.sent",
     "/test",
     "/webhook",
     "/requests",

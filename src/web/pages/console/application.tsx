@@ -3,6 +3,7 @@ import { useLocation, useRoute } from "preact-iso";
 import { admin, done } from "../../client.ts";
 import { LatestDeliveries } from "../../deliveries/list.tsx";
 import { deliveryWays, EndpointNotice } from "../../endpoint.tsx";
+import { FilterList } from "../../filters/list.tsx";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
@@ -25,7 +26,7 @@ import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
 import { headerChanges, headerLines, webhookHeadersHint } from "../../webhook-headers.ts";
-import { useOperator } from "./operator.tsx";
+import { useCatalogue, useOperator } from "./operator.tsx";
 
 type Application = components["schemas"]["Application"];
 type Endpoint = components["schemas"]["Endpoint"];
@@ -87,6 +88,7 @@ export function Application() {
                 {canChange && <Danger application={application} onChange={reload} />}
               </div>
             </div>
+            <FiltersOf application={application} onChange={reload} />
           </>
         )}
       </Read>
@@ -137,6 +139,33 @@ function EndpointOf({
         </p>
       )}
     </EndpointNotice>
+  );
+}
+
+/** The filters of an application. */
+function FiltersOf({ application, onChange }: { application: Application; onChange: () => void }) {
+  const { canChange } = useOperator();
+  const path = { params: { path: { id: application.id } } };
+  return (
+    <Read of={useCatalogue()}>
+      {(types) => (
+        <FilterList
+          of={{
+            filters: application.filters,
+            setAt: application.filters_set_at,
+            types,
+            canChange,
+            async change(type, filter) {
+              const filters = { [type]: filter };
+              await done(admin.PATCH("/admin/v1/applications/{id}", { ...path, body: { filters } }));
+              onChange();
+            },
+            test: (body, signal) =>
+              done(admin.POST("/admin/v1/applications/{id}/filters/test", { ...path, body, signal })),
+          }}
+        />
+      )}
+    </Read>
   );
 }
 
@@ -321,6 +350,7 @@ const scopes = ["users:read", "events:subscribe"] as const;
 const lockable = [
   ["webhook_url", "webhook URL"],
   ["webhook_headers", "webhook headers"],
+  ["filters", "filters"],
   ["delivery", "delivery"],
   ["redirect_uris", "redirect URIs"],
 ] as const;

@@ -1,0 +1,336 @@
+import { Plus, X } from "lucide";
+import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { Fault } from "../client.ts";
+import { useAction } from "../load.ts";
+import { Button, Card } from "../parts/basics.tsx";
+import { Field, Form, Select } from "../parts/form.tsx";
+import { useKeptFocus } from "../parts/kept-place.ts";
+import { Time } from "../parts/time.tsx";
+import { toast } from "../parts/toasts.tsx";
+import {
+  type ConditionJson,
+  type ConditionName,
+  conditionsFor,
+  type FilterField,
+  type FilterForm,
+  fieldAt,
+  fieldsOf,
+  formOf,
+  hasList,
+  hasValue,
+  isSameCondition,
+  type Line,
+  lineAt,
+  newLine,
+  valueKind,
+  written,
+} from "./form.ts";
+import { type FilterSource, keysOf, typesOf } from "./source.ts";
+import { type Problems, placed, Trial } from "./trial.tsx";
+
+interface FilterEditorProps {
+  /** null for a new filter. */
+  readonly type: string | null;
+  readonly of: FilterSource;
+  readonly onSaved: (type: string) => void;
+  readonly onClose: () => void;
+}
+
+/** Edits the filter of a type, and shows beside it which events it lets through. */
+export function FilterEditor({ type, of: source, onSaved, onClose }: FilterEditorProps) {
+  const { filters, setAt, types } = source;
+  const free = keysOf(types).filter((key) => !(key in filters));
+  const [chosen, setChosen] = useState("chat.message.sent");
+  const key = type ?? (free.includes(chosen) ? chosen : free[0]);
+  return (
+    <Card
+      title={type === null ? "New filter" : <code>{type}</code>}
+      actions={
+        <>
+          {type !== null && <Since at={setAt[type]} />}
+          <Button isSmall kind="quiet" onClick={onClose}>
+            Close
+          </Button>
+        </>
+      }
+    >
+      {key === undefined ? (
+        <p class="muted">Every event type has a filter.</p>
+      ) : (
+        <Draft key={key} type={key} of={source} onSaved={onSaved}>
+          {type === null && (
+            <Select
+              label="Event type"
+              value={key}
+              options={free.map((one) => [one, one] as const)}
+              onChange={setChosen}
+            />
+          )}
+        </Draft>
+      )}
+    </Card>
+  );
+}
+
+/** Since when a filter is in force. */
+export function Since({ at }: { at: string | undefined }) {
+  if (at === undefined) return null;
+  return (
+    <span class="muted">
+      in force since <Time at={at} />
+    </span>
+  );
+}
+
+interface DraftProps {
+  readonly type: string;
+  readonly of: FilterSource;
+  readonly onSaved: (type: string) => void;
+  readonly children: ComponentChildren;
+}
+
+/** What is typed: the form, and the text that replaces it. */
+interface Typed {
+  readonly isText: boolean;
+  readonly form: FilterForm;
+  readonly text: string;
+}
+
+const textOf = (condition: ConditionJson) => JSON.stringify(condition, null, 2);
+
+/** The filter of a type as a form or as JSON. The children select the type. */
+function Draft({ type, of: source, onSaved, children }: DraftProps) {
+  const known = typesOf(type, source.types);
+  const fields = fieldsOf(known.map(({ schema }) => schema));
+  const [typed, setTyped] = useState(() => typedOf(source.filters[type], fields));
+  const put = (some: Partial<Typed>) => setTyped((last) => ({ ...last, ...some }));
+  const { isText, form, text } = typed;
+  const { condition: ofForm, places } = written(form, fields);
+  const { condition: ofText, problem } = parsed(text);
+  const condition = isText ? ofText : ofForm;
+  const missing = isText ? [] : places.filter((_, i) => isOpen(form.lines[i]));
+  const save = useAction(async () => {
+    if (condition === null) throw new Fault("The text is not valid JSON yet.", "invalid_parameter", 0);
+    if (missing.length > 0) throw incomplete(missing);
+    await source.change(type, condition);
+    toast(`Saved. The filter of ${type} is in force.`);
+    onSaved(type);
+  });
+  const [found, setFound] = useState<Problems>({});
+  const problems = { ...found, ...placed(save.fault, `filters[${JSON.stringify(type)}]`) };
+  const edit = (some: Partial<Typed>) => {
+    put(some);
+    save.forget();
+  };
+  const fits = ofText === null ? null : formOf(ofText, fields);
+  return (
+    <div class="columns even">
+      <Form label={`Filter of ${type}`} of={{ ...save, fault: unplaced(save.fault, problems) }} verb="Save">
+        {children}
+        {isText ? (
+          <Field
+            label="Condition as JSON"
+            isCode
+            rows={12}
+            hint="Fields as in the event's data, with values or operators such as $startsWith."
+            value={text}
+            problem={problem ?? said(problems)}
+            onInput={(text) => edit({ text })}
+          />
+        ) : (
+          <Lines
+            form={form}
+            fields={fields}
+            places={places}
+            problems={problems}
+            onChange={(form) => edit({ form })}
+          />
+        )}
+        <div class="row wrap">
+          <Button
+            isSmall
+            kind="quiet"
+            disabled={isText && fits === null}
+            onClick={() => {
+              if (!isText)
+                put({ isText: true, text: isSameCondition(ofText, ofForm) ? text : textOf(ofForm) });
+              else if (fits) put({ isText: false, form: isSameCondition(ofText, ofForm) ? form : fits });
+            }}
+          >
+            {isText ? "Edit as a form" : "Edit as JSON"}
+          </Button>
+          {isText && ofText !== null && fits === null && (
+            <small class="muted">This filter is too complex for the form.</small>
+          )}
+        </div>
+      </Form>
+      <Trial
+        type={type}
+        of={source}
+        condition={missing.length > 0 ? null : condition}
+        example={known.at(-1)?.example}
+        onProblems={setFound}
+      />
+    </div>
+  );
+}
+
+function typedOf(saved: ConditionJson | undefined, fields: readonly FilterField[]): Typed {
+  const form = saved === undefined ? null : formOf(saved, fields);
+  const first: FilterForm = form ?? { join: "all", lines: [newLine(fields)] };
+  const condition = saved ?? written(first, fields).condition;
+  return { isText: saved !== undefined && form === null, form: first, text: textOf(condition) };
+}
+
+/** Whether a line still needs a value. */
+const isOpen = (line: Line | undefined) =>
+  line !== undefined && hasValue(line.condition) && line.value === "";
+
+function incomplete(places: readonly string[]): Fault {
+  const fields = Object.fromEntries(places.map((place) => [`filter.${place}`, "is required"]));
+  return new Fault("Correct the marked fields.", "invalid_parameter", 0, fields);
+}
+
+/** Reads the text of a condition, or says what is wrong with it. */
+function parsed(text: string): { readonly condition: ConditionJson | null; readonly problem?: string } {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return { condition: value as ConditionJson };
+    return { condition: null, problem: 'must be an object, such as {"content": {"$startsWith": "!"}}' };
+  } catch (error) {
+    const [, at = ""] = /\(?(line \d+ column \d+)\)?/.exec(String(error)) ?? [];
+    return { condition: null, problem: `is not valid JSON yet${at && `: ${at}`}` };
+  }
+}
+
+/** Problems as lines of text, each with its place. */
+function said(problems: Problems): string | undefined {
+  const lines = Object.entries(problems).map(([place, message]) => `${place || "The condition"} ${message}`);
+  return lines.length === 0 ? undefined : `At these places:\n${lines.join("\n")}`;
+}
+
+/** Returns a fault of saving without the problems that are shown at their places. */
+function unplaced(fault: Fault | null, problems: Problems): Fault | null {
+  if (fault === null || Object.keys(fault.fields).length === 0 || "" in problems) return fault;
+  return new Fault("Correct the marked fields.", fault.code, fault.status);
+}
+
+interface LinesProps {
+  readonly form: FilterForm;
+  readonly fields: readonly FilterField[];
+  readonly places: readonly string[];
+  readonly problems: Problems;
+  readonly onChange: (form: FilterForm) => void;
+}
+
+function Lines({ form, fields, places, problems, onChange }: LinesProps) {
+  const { lines, join } = form;
+  const list = useRef<HTMLDivElement>(null);
+  useKeptFocus(list, lines.length);
+  const change = (at: number, line: Line) => onChange({ ...form, lines: lines.with(at, line) });
+  return (
+    <>
+      {lines.length > 1 && (
+        <Select
+          label="Send events that meet"
+          value={join}
+          options={[
+            ["all", "all of these conditions"],
+            ["any", "any of these conditions"],
+          ]}
+          onChange={(join) => onChange({ ...form, join: join as FilterForm["join"] })}
+        />
+      )}
+      <div class="stack" ref={list}>
+        {lines.map((line, i) => (
+          <fieldset class="filter-line" key={i}>
+            <legend class="visually-hidden">Condition {i + 1}</legend>
+            <LineFields
+              line={line}
+              fields={fields}
+              problem={problemAt(places[i] ?? "", problems)}
+              onChange={(line) => change(i, line)}
+            />
+            {lines.length > 1 && (
+              <Button
+                kind="quiet"
+                icon={X}
+                label={`Remove condition ${i + 1}`}
+                onClick={() => onChange({ ...form, lines: lines.toSpliced(i, 1) })}
+              />
+            )}
+          </fieldset>
+        ))}
+      </div>
+      <div class="row">
+        <Button isSmall icon={Plus} onClick={() => onChange({ ...form, lines: [...lines, newLine(fields)] })}>
+          Add a condition
+        </Button>
+      </div>
+    </>
+  );
+}
+
+/** Returns the problem of a line: at its place, inside of it, or at a field that leads to it. */
+function problemAt(place: string, problems: Problems): string | undefined {
+  const found = Object.entries(problems).find(
+    ([at]) => at !== "" && (at === place || place.startsWith(`${at}.`) || at.startsWith(`${place}[`)),
+  );
+  return found?.[1];
+}
+
+interface LineFieldsProps {
+  readonly line: Line;
+  readonly fields: readonly FilterField[];
+  readonly problem: string | undefined;
+  readonly onChange: (line: Line) => void;
+}
+
+function LineFields({ line, fields, problem, onChange }: LineFieldsProps) {
+  const field = fieldAt(line.path, fields);
+  const { condition, value } = line;
+  const kind = valueKind(condition, field);
+  const choices = field?.values ?? (kind === "boolean" ? [true, false] : null);
+  const isChoice = choices !== null && (condition === "$eq" || condition === "$neq");
+  return (
+    <>
+      <Select
+        label="Field"
+        value={JSON.stringify(line.path)}
+        options={fields.map(({ path }) => [JSON.stringify(path), path.join(".")] as const)}
+        onChange={(path) => onChange(lineAt(line, JSON.parse(path), fields))}
+      />
+      <div class="filter-comparison">
+        <Select
+          label="Condition"
+          value={condition}
+          options={conditionsFor(field?.kind ?? "any")}
+          onChange={(next) => onChange({ ...line, condition: next as ConditionName })}
+        />
+        {isChoice && (
+          <Select
+            label="Value"
+            value={value}
+            options={[["", "Choose"], ...choices.map((one) => [String(one), String(one)] as const)]}
+            onChange={(value) => onChange({ ...line, value })}
+          />
+        )}
+        {!isChoice && hasValue(condition) && (
+          <Field
+            label="Value"
+            type={kind === "number" && !hasList(condition) ? "number" : "text"}
+            value={value}
+            hint={hasList(condition) ? "Separated by commas." : ""}
+            problem={problem}
+            onInput={(value) => onChange({ ...line, value })}
+          />
+        )}
+      </div>
+      {problem !== undefined && (isChoice || !hasValue(condition)) && (
+        <span class="small bad">The condition {problem}</span>
+      )}
+    </>
+  );
+}

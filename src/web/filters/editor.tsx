@@ -1,6 +1,6 @@
 import { Plus, X } from "lucide";
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Fault } from "../client.ts";
 import { useAction } from "../load.ts";
 import { Button, Card } from "../parts/basics.tsx";
@@ -124,8 +124,11 @@ function Draft({ type, of: source, onSaved, children }: DraftProps) {
     save.forget();
   };
   const fits = ofText === null ? null : formOf(ofText, fields);
+  const place = useRef<HTMLDivElement>(null);
+  // It is below the list of filters.
+  useEffect(() => place.current?.scrollIntoView({ block: "nearest" }), []);
   return (
-    <div class="columns even">
+    <div class="columns even" ref={place}>
       <Form label={`Filter of ${type}`} of={{ ...save, fault: unplaced(save.fault, problems) }} verb="Save">
         {children}
         {isText ? (
@@ -208,7 +211,7 @@ function parsed(text: string): { readonly condition: ConditionJson | null; reado
 /** Problems as lines of text, each with its place. */
 function said(problems: Problems): string | undefined {
   const lines = Object.entries(problems).map(([place, message]) => `${place || "The condition"} ${message}`);
-  return lines.length === 0 ? undefined : `At these places:\n${lines.join("\n")}`;
+  return lines.length === 0 ? undefined : `Mistakes:\n${lines.join("\n")}`;
 }
 
 /** Returns a fault of saving without the problems that are shown at their places. */
@@ -229,6 +232,8 @@ function Lines({ form, fields, places, problems, onChange }: LinesProps) {
   const { lines, join } = form;
   const list = useRef<HTMLDivElement>(null);
   useKeptFocus(list, lines.length);
+  const found = Object.entries(problems);
+  const others = found.filter(([at]) => !places.some((place) => isAbout(at, place)));
   const change = (at: number, line: Line) => onChange({ ...form, lines: lines.with(at, line) });
   return (
     <>
@@ -245,25 +250,27 @@ function Lines({ form, fields, places, problems, onChange }: LinesProps) {
       )}
       <div class="stack" ref={list}>
         {lines.map((line, i) => (
-          <fieldset class="filter-line" key={i}>
+          <fieldset class="stack tight" key={i}>
             <legend class="visually-hidden">Condition {i + 1}</legend>
             <LineFields
               line={line}
               fields={fields}
-              problem={problemAt(places[i] ?? "", problems)}
+              problem={found.find(([at]) => isAbout(at, places[i] ?? ""))?.[1]}
               onChange={(line) => change(i, line)}
-            />
-            {lines.length > 1 && (
-              <Button
-                kind="quiet"
-                icon={X}
-                label={`Remove condition ${i + 1}`}
-                onClick={() => onChange({ ...form, lines: lines.toSpliced(i, 1) })}
-              />
-            )}
+            >
+              {lines.length > 1 && (
+                <Button
+                  kind="quiet"
+                  icon={X}
+                  label={`Remove condition ${i + 1}`}
+                  onClick={() => onChange({ ...form, lines: lines.toSpliced(i, 1) })}
+                />
+              )}
+            </LineFields>
           </fieldset>
         ))}
       </div>
+      {others.length > 0 && <p class="small bad">{said(Object.fromEntries(others))}</p>}
       <div class="row">
         <Button isSmall icon={Plus} onClick={() => onChange({ ...form, lines: [...lines, newLine(fields)] })}>
           Add a condition
@@ -273,22 +280,20 @@ function Lines({ form, fields, places, problems, onChange }: LinesProps) {
   );
 }
 
-/** Returns the problem of a line: at its place, inside of it, or at a field that leads to it. */
-function problemAt(place: string, problems: Problems): string | undefined {
-  const found = Object.entries(problems).find(
-    ([at]) => at !== "" && (at === place || place.startsWith(`${at}.`) || at.startsWith(`${place}[`)),
-  );
-  return found?.[1];
-}
+/** Whether a problem is about a line: at its place, inside of it, or at a field that leads to it. */
+const isAbout = (at: string, place: string) =>
+  at !== "" && (at === place || place.startsWith(`${at}.`) || at.startsWith(`${place}[`));
 
 interface LineFieldsProps {
   readonly line: Line;
   readonly fields: readonly FilterField[];
   readonly problem: string | undefined;
   readonly onChange: (line: Line) => void;
+  /** The button that removes it. */
+  readonly children: ComponentChildren;
 }
 
-function LineFields({ line, fields, problem, onChange }: LineFieldsProps) {
+function LineFields({ line, fields, problem, onChange, children }: LineFieldsProps) {
   const field = fieldAt(line.path, fields);
   const { condition, value } = line;
   const kind = valueKind(condition, field);
@@ -296,12 +301,15 @@ function LineFields({ line, fields, problem, onChange }: LineFieldsProps) {
   const isChoice = choices !== null && (condition === "$eq" || condition === "$neq");
   return (
     <>
-      <Select
-        label="Field"
-        value={JSON.stringify(line.path)}
-        options={fields.map(({ path }) => [JSON.stringify(path), path.join(".")] as const)}
-        onChange={(path) => onChange(lineAt(line, JSON.parse(path), fields))}
-      />
+      <div class="filter-field">
+        <Select
+          label="Field"
+          value={JSON.stringify(line.path)}
+          options={fields.map(({ path }) => [JSON.stringify(path), path.join(".")] as const)}
+          onChange={(path) => onChange(lineAt(line, JSON.parse(path), fields))}
+        />
+        {children}
+      </div>
       <div class="filter-comparison">
         <Select
           label="Condition"

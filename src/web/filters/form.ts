@@ -276,13 +276,20 @@ function lineOf(
   return [{ path, condition, value: Array.isArray(operand) ? operand.join(", ") : String(operand) }];
 }
 
+/** A value as JSON, in which characters that change the direction of the text around them are escaped. */
+export function quoted(value: unknown): string {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16)}`;
+  return (JSON.stringify(value) ?? "").replace(/[\u202a-\u202e\u2066-\u2069]/g, escaped);
+}
+
 /** Describes a condition in a line: in words, or as JSON. */
 export function inWords(condition: ConditionJson, fields: readonly FilterField[]): string {
   const form = formOf(condition, fields);
-  if (form === null) return JSON.stringify(condition);
+  if (form === null) return quoted(condition);
   const said = form.lines.map((line) => {
     const { words } = conditions[line.condition];
-    const shown = hasList(line.condition) ? line.value : JSON.stringify(operandOf(line, fields));
+    const operand = operandOf(line, fields);
+    const shown = Array.isArray(operand) ? operand.map(quoted).join(", ") : quoted(operand);
     return [line.path.join("."), words, hasValue(line.condition) && shown].filter(Boolean).join(" ");
   });
   return said.join(form.join === "any" ? " or " : " and ");

@@ -4,6 +4,7 @@ import { Button, Card, Empty } from "../parts/basics.tsx";
 import { Code } from "../parts/code.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Table } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { FilterEditor, Since } from "./editor.tsx";
 import { fieldsOf, inWords } from "./form.ts";
@@ -72,10 +73,10 @@ export function FilterList({ of: source, open, why }: FilterListProps) {
                 ),
               },
               {
-                name: "In force",
+                name: "In force since",
                 hide: "narrow",
                 isNumber: true,
-                show: (type) => <Since at={setAt[type]} />,
+                show: (type) => <Time at={setAt[type] ?? ""} />,
               },
               {
                 name: "",

@@ -5,7 +5,7 @@ import { FaultNotice, Loading, Status } from "../parts/basics.tsx";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { to } from "../places.ts";
-import { type ConditionJson, pathsOf, valuesAt } from "./form.ts";
+import { type ConditionJson, pathsOf, quoted, valuesAt } from "./form.ts";
 import type { FilterSource, FilterTest } from "./source.ts";
 
 /** Problems of a condition by their places in it, such as `content.$startWith`; "" for the whole. */
@@ -132,7 +132,7 @@ const longest = 200;
 /** The values of the fields that a condition is about, in a line. */
 function excerpt(data: ConditionJson, paths: readonly (readonly string[])[]): string {
   const parts = paths.map((path) => {
-    const values = valuesAt(data, path).map((value) => JSON.stringify(value));
+    const values = valuesAt(data, path).map(quoted);
     return `${paths.length > 1 ? `${path.join(".")}: ` : ""}${values.join(", ") || "no value"}`;
   });
   return parts.join(" · ").slice(0, longest).toWellFormed();

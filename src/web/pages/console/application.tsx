@@ -77,6 +77,7 @@ export function Application() {
                 <LatestDeliveries query={{ application_id: id }}>
                   <p>Deliveries appear here as soon as events of its subscriptions are published.</p>
                 </LatestDeliveries>
+                <FiltersOf application={application} onChange={reload} />
                 <ApplicationActions application={application} />
               </div>
               <div class="stack wide">
@@ -88,7 +89,6 @@ export function Application() {
                 {canChange && <Danger application={application} onChange={reload} />}
               </div>
             </div>
-            <FiltersOf application={application} onChange={reload} />
           </>
         )}
       </Read>

@@ -75,6 +75,8 @@ describe.skipIf(chromium === null)("the page of filters", () => {
     await tab.clickInDialog("Remove");
     await tab.see("All events are sent");
     expect(await filtersOf(app)).toEqual({});
+    await tab.click("Overview", "link");
+    await tab.see("Not sent, because it did not match a filter: 1 event.");
   }, 120_000);
 
   test("keeps what was written when it changes between form and text, and marks mistakes at their place", async () => {

@@ -2,7 +2,7 @@ import type { components } from "../../client/api.d.ts";
 import type { ConditionJson } from "./form.ts";
 
 /** An event type that filters can be about, as either API has it. */
-export interface FilteredType {
+interface FilteredType {
   readonly name: string;
   readonly version: number;
   readonly schema: object;

@@ -41,7 +41,7 @@ export const adminRoutes: readonly Row[] = [
   ["/metrics", { GET: "keyless" }, metricRoutes],
   ["/admin/v1/applications", { GET: readers, POST: operators }, applicationRoutes],
   ["/admin/v1/applications/:id", { GET: readers, PATCH: operators, DELETE: operators }, applicationRoutes],
-  ["/admin/v1/applications/:id/filters/test", { POST: readers }, filterRoutes],
+  ["/admin/v1/applications/:id/filters/test", { POST: operators }, filterRoutes],
   ["/admin/v1/applications/:id/client-secret", { POST: operators }, secretRoutes],
   ["/admin/v1/applications/:id/webhook-secret", { POST: operators }, secretRoutes],
   ["/admin/v1/applications/:id/usage", { GET: readers }, usageRoutes],

@@ -122,10 +122,14 @@ async function calls(): Promise<AdminCall[]> {
   const event = sample("channel.followed", { broadcaster_user_id: 7 });
   const raffle = { version: 1, schema: { type: "object" }, example: { winner: "maya" } };
   const type = "/admin/v1/event-types/raffle.won";
+  const filterTest = { type: "chat.message.sent", filter: { content: { $startsWith: "!" } } };
   const keys = "/admin/v1/keys";
   const made = await server.admin("POST", keys, { name: "reports", role: "reader" });
   const { id: key } = (await made.json()) as { id: string };
   return [
+    [`POST ${of("/filters/test")}`, 200, app("/filters/test"), filterTest],
+    [`POST ${of("/filters/test")}`, 400, app("/filters/test"), { type: "no.such.event" }],
+    [`POST ${of("/filters/test")}`, 404, `${none}/filters/test`, filterTest],
     ["PUT /admin/v1/event-types/{name}", 200, type, raffle],
     ["PUT /admin/v1/event-types/{name}", 400, type, { ...raffle, schema: {} }],
     ["PUT /admin/v1/event-types/{name}", 409, type, { ...raffle, schema: { type: "object", title: "x" } }],

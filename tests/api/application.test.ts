@@ -72,6 +72,7 @@ describe("Get Application", () => {
         webhook_url,
         webhook_headers: {},
         filters: {},
+        filters_set_at: {},
         delivery: "webhook",
         redirect_uris: [],
         locked: [],

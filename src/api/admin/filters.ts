@@ -10,7 +10,7 @@ import {
   filterTestInput,
 } from "../public/filters.ts";
 import { ApplicationParams } from "./application-fields.ts";
-import { type AdminDeps, type AdminListener, readers } from "./listener.ts";
+import { type AdminDeps, type AdminListener, operators } from "./listener.ts";
 
 /** What a filter of an application would let through. */
 export function filterRoutes(app: AdminListener, deps: AdminDeps): void {
@@ -19,7 +19,7 @@ export function filterRoutes(app: AdminListener, deps: AdminDeps): void {
     "/admin/v1/applications/:id/filters/test",
     async ({ params: { id }, body }) => test(existing(await deps.store.applications.find(id)), body),
     {
-      roles: readers,
+      roles: operators,
       params: ApplicationParams,
       body: Type.Object(filterTestFields, { ...filterTestInput, ...noOtherFields }),
       response: { 200: answerOf(FilterTestSchema, filterTestAnswer) },

@@ -149,7 +149,6 @@ describe("a body", () => {
     const optional = withBody().filter(({ isOptional }) => isOptional);
     expect(optional.map(({ name }) => name).sort()).toEqual([
       "POST /admin/v1/applications/{id}/client-secret",
-      "POST /admin/v1/applications/{id}/filters/test",
       "POST /admin/v1/applications/{id}/tokens",
       "POST /admin/v1/applications/{id}/webhook-secret",
       "POST /public/v1/application/webhook-secret",

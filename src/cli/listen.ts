@@ -139,7 +139,7 @@ interface Wanted {
   readonly isOfChannel: ((delivery: ReceivedDelivery) => Promise<boolean>) | null;
 }
 
-/** Whether a message is asked for. Gaps always are; a notice about the endpoint belongs to no channel. */
+/** Whether a message is to be printed. Gaps always are; a notice about the endpoint belongs to no channel. */
 async function isWanted(
   { type }: Streamed,
   received: Received,

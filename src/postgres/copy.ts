@@ -24,7 +24,7 @@ import { foldedNames, termsOf } from "./search.ts";
 import { isAnyAlive } from "./shards.ts";
 import { openPostgres, schemaOf } from "./store.ts";
 
-/** Tables that are not copied, with the reason. */
+/** The tables of PostgreSQL that are not copied, with the reason. */
 export const postgresNotCopied: Readonly<Record<string, string>> = {
   user_search: "is made of the users",
   delivery_parts: "is made for the numbers of what is copied",
@@ -60,7 +60,7 @@ export function copiedColumns(table: PostgresTable): readonly { name: string; ty
 const batchRows = 500;
 
 /**
- * The remains of each event: its deliveries, or only its id. Events get new numbers in the order of their last
+ * What is left of each event: the deliveries, or only the id. Events get new numbers in the order of their last
  * deliveries, because SQLite derives the next number of a delivery from the newest event.
  */
 const numbered = `
@@ -99,26 +99,26 @@ export async function copyingFromDatabase<T>(
   const location = shownLocation(settings);
   const pool = await openNewest(settings);
   try {
-    // Marks first and then checks for servers. A server does this in the opposite order, so one of them notices the
-    // other.
+    // The copy sets the mark and then looks for heartbeats. A server writes a heartbeat and then looks for the mark, so
+    // at least one of them sees the other.
     const { marked, isNew } = await mark(pool, to);
     if (marked !== to) throw new StoreError(movedMessage(location, namedLocation(settings), marked), true);
     let isKept = !isNew;
     try {
       await requireUnserved(pool, location);
-      return await pool.transact(async (moment) => {
-        await moment.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
-        await requireOnlyCopy(moment, location);
-        // Plans for all rows. By default PostgreSQL plans for the first rows of a cursor, for example with a nested
-        // loop, which takes far longer for all of them.
-        await moment.run("SET LOCAL cursor_tuple_fraction = 1");
+      return await pool.transact(async (snapshot) => {
+        await snapshot.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+        await requireOnlyCopy(snapshot, location);
+        // PostgreSQL plans cursors for their first rows by default, for example with a nested loop. Here all rows are
+        // read, for which such a plan takes far longer.
+        await snapshot.run("SET LOCAL cursor_tuple_fraction = 1");
         const keepMark = () => {
           isKept = true;
         };
         return work({
           damagedBodies: [],
-          counts: () => countsOf(moment),
-          rows: (noun) => rowsOf(moment, noun),
+          counts: () => countsOf(snapshot),
+          rows: (noun) => rowsOf(snapshot, noun),
           keepMark,
         });
       });
@@ -207,17 +207,17 @@ async function countsOf(queries: Queries): Promise<CopyCounts> {
   return counts;
 }
 
-async function* rowsOf(moment: Queries, noun: CopiedNoun): AsyncGenerator<readonly CopiedRow[]> {
+async function* rowsOf(snapshot: Queries, noun: CopiedNoun): AsyncGenerator<readonly CopiedRow[]> {
   const cursor = `copied_${noun}`;
-  await moment.run(
+  await snapshot.run(
     `DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT row_to_json(r)::text AS row FROM (${statementOf(noun)}) AS r`,
   );
   for (;;) {
-    const found = await moment.run<{ row: string }>(`FETCH ${batchRows} FROM ${cursor}`);
+    const found = await snapshot.run<{ row: string }>(`FETCH ${batchRows} FROM ${cursor}`);
     if (found.length > 0) yield found.map(({ row }) => rowOf(noun, JSON.parse(row)));
     if (found.length < batchRows) break;
   }
-  await moment.run(`CLOSE ${cursor}`);
+  await snapshot.run(`CLOSE ${cursor}`);
 }
 
 function rowOf(noun: CopiedNoun, row: CopiedRow): CopiedRow {
@@ -241,8 +241,9 @@ function keyOf(noun: CopiedNoun): readonly string[] {
 }
 
 /**
- * Copies into an empty database, in one transaction: an interrupted copy leaves it empty. It is marked first, so that a
- * server that starts meanwhile refuses it; after a killed copy the mark stays until the next one. Throws `StoreError`.
+ * Copies into an empty database, in one transaction: an interrupted copy leaves the database empty. The database is
+ * marked first, so that no server that starts meanwhile uses it. After a killed copy, the mark stays until the next
+ * copy. Throws `StoreError`.
  */
 export async function copyingToDatabase<T>(
   settings: ConnectionSettings,
@@ -263,7 +264,7 @@ export async function copyingToDatabase<T>(
       ]);
     });
     isMarked = true;
-    // A server checks for the mark after its first heartbeat, so one of them notices the other.
+    // The mark is set, and a server looks for it after its first heartbeat: at least one of them sees the other.
     await requireUnserved(pool, shownLocation(settings));
     return await pool.transact(async (transaction) => {
       const filling = new Filling(transaction);
@@ -332,7 +333,7 @@ class Filling {
       );
     }
     if (this.#last > 0) {
-      // Makes the change of the sequence part of the transaction. `setval` alone is not rolled back.
+      // `RESTART` makes the change of the sequence part of the transaction. `setval` alone is not rolled back.
       await run("ALTER SEQUENCE delivery_numbers RESTART");
       await run("SELECT setval('delivery_numbers', $1)", [this.#last]);
     }
@@ -396,8 +397,8 @@ async function addEvents(queries: Queries, rows: readonly CopiedRow[]): Promise<
 }
 
 /**
- * Inserts rows, passed as one JSON parameter. JSON columns are strings in it, because JSON text may contain an escaped
- * NUL.
+ * Inserts rows, passed as one JSON parameter. JSON columns are strings in this parameter, because JSON text may contain
+ * an escaped NUL.
  */
 async function insert(
   queries: Queries,

@@ -6,7 +6,7 @@ import { note, print, recordLines, type Screen, screen, table, tableWriter, writ
 
 /** A page of the admin API. */
 export interface ListPage<T> {
-  /** Why a delivery that was asked for does not exist, if that is known. */
+  /** Why a requested delivery does not exist, if that is known. */
   readonly not_sent?: string | undefined;
   readonly data: readonly T[];
   readonly pagination: { readonly cursor: string; readonly has_more: boolean };

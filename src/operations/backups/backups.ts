@@ -281,7 +281,7 @@ export class Backups {
     this.#watch.failed(publicMessage(error), byHand);
   }
 
-  /** Removes the backups that retention no longer keeps, but never the one just made. */
+  /** Removes the backups that retention does not keep, but never the backup `made`. */
   async #removeOld(made: string): Promise<void> {
     const { keep, keepDays, now, log, isHeld } = this.#options;
     if (await isHeld?.()) return;

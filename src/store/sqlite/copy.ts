@@ -34,7 +34,7 @@ import { migrate } from "./migrations.ts";
 import { inspect, openDatabase, schemaState } from "./open.ts";
 import { fillingSearch } from "./search.ts";
 
-/** Tables that are not copied, with the reason. */
+/** The tables of a data directory that are not copied, with the reason. */
 export const sqliteNotCopied: Readonly<Record<string, string>> = {
   staged_events: "is moved into events and deliveries when the source is opened",
   search_statistics: "is made of the users, with the index of the search",
@@ -137,7 +137,7 @@ async function* rowsOf(
     }
     if (noun === "deliveries") {
       row["attempt_log"] = attemptsOf(Number(row["seq"]));
-      // A pending delivery without a time was in memory when its server ended. It is due, as after `releaseAll`.
+      // A pending delivery without a time was in memory when its server ended. Such a delivery is due.
       if (row["status"] === "pending") row["next_attempt_at"] ??= 0;
     }
     batch.push(row);
@@ -148,7 +148,7 @@ async function* rowsOf(
   if (batch.length > 0) yield batch;
 }
 
-/** Forces the order of the join: with old statistics, SQLite would scan all events for each delivery. */
+/** Deliveries with their events, in a forced order of joining: by old statistics, SQLite may scan all events often. */
 const loggedDeliveries = "deliveries d CROSS JOIN events e NOT INDEXED ON e.seq = d.event_seq";
 
 function statementOf(noun: CopiedNoun): string {
@@ -170,7 +170,7 @@ function countsIn(db: Database): CopyCounts {
   };
   const nouns = copiedNouns.map((noun) => [noun, counted(froms[noun] ?? noun)]);
   const attempts = counted(`${loggedDeliveries} CROSS JOIN attempts a ON a.delivery_seq = d.seq`);
-  // Object.fromEntries loses the names.
+  // A boundary: `Object.fromEntries` loses the names.
   return { ...Object.fromEntries(nouns), attempts } as CopyCounts;
 }
 
@@ -199,7 +199,7 @@ export async function copyingToDirectory<T>(
     return made;
   } catch (error) {
     removeDatabase(partial);
-    // An error of SQLite is about the target. The source throws errors of its own.
+    // Only errors of SQLite are about the target; errors of the source already say what is wrong.
     throw codeOf(error) === "" ? error : explain(error, directory);
   } finally {
     lock.close();

@@ -12,17 +12,17 @@ export const base = document.documentElement.dataset["base"] ?? "";
 /** The prefix of the API's paths. */
 const root = base.slice(0, Math.max(0, base.lastIndexOf("/")));
 
-/** Marks requests of the page: the server ignores the cookie without it. The value is the scheme of the page's URL. */
+/** The header of requests of the page; the server ignores the cookie without it. The value is the scheme of the URL. */
 export const pageHeaders = { "onair-page": location.protocol.slice(0, -1) };
 
 /** Whether the last request reached the server. */
 export const isConnected = signal(true);
-/** Increases when the server is reachable again and the event stream is open, so that all shown data is reloaded. */
+/** Increases when the server is reachable again and the event stream is open. All shown data is then reloaded. */
 export const reconnects = signal(0);
 /** Whether the session has ended while the page was open. */
 export const hasExpired = signal(false);
 
-/** Notifies other tabs, which share the cookie, that its session has `begun` or `ended`. */
+/** Notifies other tabs, which use the same cookie, that the session of the cookie has `begun` or `ended`. */
 export const otherTabs = new BroadcastChannel(`onair-session${base}`);
 
 /** The error of a request that was refused, or did not reach the server. */
@@ -31,7 +31,7 @@ export class Fault extends Error {
     message: string,
     readonly code: string,
     readonly status: number,
-    /** The problems of single fields, by their name. */
+    /** The problems of single fields, by the name of the field. */
     readonly fields: Readonly<Record<string, string>> = {},
     readonly requestId = "",
   ) {
@@ -80,7 +80,7 @@ export async function done<T>(call: Promise<Answered<T>>): Promise<T> {
   throw faultOf(error, response.status);
 }
 
-/** Returns the `data` of an answer. Throws as `done` does. */
+/** Returns the `data` of an answer. Throws a `Fault` when the call was refused. */
 export async function dataOf<T extends { readonly data: unknown }>(
   call: Promise<Answered<T>>,
 ): Promise<T["data"]> {
@@ -122,14 +122,14 @@ export async function session<T>(method: string, init: RequestInit = {}, name = 
   return body as T;
 }
 
-/** Whether the server was upgraded since the page was loaded, and no longer serves the page's scripts. */
+/** Whether the server was upgraded since the page was loaded, and does not serve the page's scripts. */
 export async function isUpgraded(): Promise<boolean> {
   const script = document.querySelector<HTMLScriptElement>("script[src]")?.src ?? "";
   const answer = await fetch(script, { cache: "no-cache" }).catch(() => null);
   return answer?.status === 404;
 }
 
-/** Opens an event stream of the API, by POST with a `body`; throws a `Fault` when it is refused. */
+/** Opens an event stream of the API, by POST with a `body`. Throws a `Fault` when the request is refused. */
 export async function openStream(
   path: string,
   signal: AbortSignal,

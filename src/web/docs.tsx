@@ -5,8 +5,8 @@ import { Palette } from "./parts/palette.tsx";
 import { applyTheme, changeTheme, onSystemTheme, otherTheme } from "./theme.ts";
 
 /*
- * The script of the documentation's pages: theme, menu, copying and search. It runs before the page is painted, so that
- * the page starts in the chosen theme.
+ * The script of the documentation's pages: theme, menu, copying and search. The script runs before the page is painted,
+ * so that the page starts in the chosen theme.
  */
 
 const html = document.documentElement;

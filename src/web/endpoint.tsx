@@ -29,7 +29,7 @@ interface EndpointNoticeProps {
   readonly title?: string;
   /** Further details. */
   readonly children: ComponentChildren;
-  /** Absent when the user may not enable it. */
+  /** Enables the endpoint; absent when the user may not enable it. */
   readonly enable?: () => Promise<unknown>;
   /** Filters the linked deliveries, on pages with deliveries of several applications. */
   readonly applicationId?: string;
@@ -59,7 +59,7 @@ export function EndpointNotice(props: EndpointNoticeProps) {
       </Notice>
     );
   }
-  // Failed deliveries stay pending, also while the endpoint is disabled; but an answer 410 fails its delivery.
+  // Deliveries that failed stay pending while the endpoint is disabled, but the delivery with an answer 410 is failed.
   const failed = disabled_reason === "gone" ? "failed" : "pending";
   return (
     <Notice tone={status === "disabled" ? "bad" : "warn"} title={props.title ?? summarized}>

@@ -56,7 +56,7 @@ export function useForm<T extends object>(
   const put = (more: Partial<T>) => setTyped((last) => ({ ...last, ...more }));
   return {
     ...action,
-    // Read after the fields: problems that they all show are not repeated.
+    // `fault` is read after the fields, so that problems which the fields show are not repeated.
     get fault() {
       const all = Object.keys(problems);
       if (fault === null || all.length === 0 || !all.every((one) => shown.has(one))) return fault;

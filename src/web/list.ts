@@ -18,7 +18,7 @@ interface Paging {
   readonly cursor?: string;
 }
 
-/** The most pages that are reloaded at once; further ones are read when they are scrolled to. */
+/** The most pages that are reloaded at once. Further pages are read when the user scrolls to them. */
 const mostReloaded = 10;
 
 /** The pause before a failed page is requested again. */
@@ -63,18 +63,18 @@ export function useList<Row>(
     watched,
   );
   const { data } = loaded;
-  // Further pages of an earlier load are dropped with it.
+  // Further pages of an earlier load are dropped.
   const all = rest?.of === data ? rest.all : data;
   useEffect(() => {
     if (all && all !== data) keepPages(all.pages);
   }, [all, data]);
-  const askedFor = useRef<unknown>(null);
+  const requestedFor = useRef<unknown>(null);
   const readMore = useAction(async () => {
-    askedFor.current = data;
+    requestedFor.current = data;
     setRest({ of: data, all: await behind(all ?? none, new AbortController().signal) });
   });
-  // So is its failure.
-  const fault = askedFor.current === data ? readMore.fault : null;
+  // A failure of an earlier load is dropped.
+  const fault = requestedFor.current === data ? readMore.fault : null;
   useEffect(() => {
     if (fault === null) return;
     const timer = setTimeout(readMore.run, againMs);

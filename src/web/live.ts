@@ -4,11 +4,11 @@ import { liveEvents } from "../client/stream.ts";
 import { isConnected, openStream, reconnects } from "./client.ts";
 
 /*
- * The one event stream of a page. It notifies of changed topics; shown data of these is then reloaded. After a lost
- * connection everything is reloaded, so that no change is missed.
+ * The event stream of a page. The stream notifies of changed topics, and shown data of these topics is then reloaded.
+ * After a lost connection everything is reloaded, so that no change is missed.
  */
 
-/** Topics of change notifications. `minute`: time has passed; all watched data is reloaded then, too. */
+/** Topics of change notifications. `minute` means that a minute has passed; all watched data is then reloaded. */
 export type Topic =
   | "applications"
   | "audit"
@@ -36,13 +36,13 @@ export const changesOf = (topics: readonly Topic[]): number =>
 /** Whether the stream is open. */
 export const isLive = signal(false);
 
-/** Whether the first stream of the page is still being opened. Data read before would be read twice. */
+/** Whether the first stream of the page is still being opened. Data read before it is open would be read twice. */
 export const isAwaited = signal(true);
 
 const paceMs = 700;
 const firstWaitMs = 250;
 const longestWaitMs = 15_000;
-/** After this time a page is shown without its stream, for example behind a proxy that buffers it. */
+/** The time after which a page is shown without an open stream, for example when a proxy buffers the stream. */
 const patienceMs = 3_000;
 
 /** Keeps the stream open while the page is visible, and reloads everything when the connection is back. */
@@ -53,7 +53,7 @@ export function useLiveStream(path: string | null): void {
     };
     if (path === null) {
       goOn();
-      return onceBack(() => reconnects.value++);
+      return onReconnect(() => reconnects.value++);
     }
     let abort: AbortController | null = null;
     const follow = () => {
@@ -69,7 +69,7 @@ export function useLiveStream(path: string | null): void {
     follow();
     setTimeout(goOn, patienceMs);
     document.addEventListener("visibilitychange", follow);
-    const end = onceBack(() => stopWaiting());
+    const end = onReconnect(() => stopWaiting());
     return () => {
       end();
       document.removeEventListener("visibilitychange", follow);
@@ -79,7 +79,7 @@ export function useLiveStream(path: string | null): void {
 }
 
 /** Calls `act` whenever a lost connection is back. */
-function onceBack(act: () => void): () => void {
+function onReconnect(act: () => void): () => void {
   let isLost = false;
   return isConnected.subscribe((isHere) => {
     if (isLost && isHere) act();
@@ -107,7 +107,7 @@ async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
         else if (type === "changed") for (const topic of data?.split(" ") ?? []) note(topic);
       }
     } catch {
-      // The loop reopens it.
+      // The loop opens the stream again.
     }
     isLive.value = false;
     isAwaited.value = false;

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { asFault, type Fault, hasExpired, reconnects } from "./client.ts";
 import { changesOf, isAwaited, isLive, type Topic } from "./live.ts";
 
-/** Data read from the server. `data` stays while it is reloaded. */
+/** Data read from the server. During a reload, `data` is the former data. */
 export interface Loaded<T> {
   readonly data: T | null;
   readonly fault: Fault | null;
@@ -70,9 +70,9 @@ export function useLoad<T>(
 
 /** A change that the user requests. */
 export interface Action {
-  /** Whether it is in progress. */
+  /** Whether the change is in progress. */
   readonly isBusy: boolean;
-  /** Why it was refused. */
+  /** Why the change was refused; null if it was not. */
   readonly fault: Fault | null;
   run(): Promise<void>;
   /** Drops the fault of the last run, when its reason has changed. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 /** The files of the pages by name, as they are served. Each name contains the hash of the content. */
 export interface PageFiles {
   readonly files: Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
-  /** The files that pages load: the script of each, and those that all share. */
+  /** The files that pages load: the script of each page, and the files that all pages load. */
   readonly entries: Readonly<Record<PageName | "style" | "font" | "icon", string>>;
 }
 
@@ -44,7 +44,7 @@ export async function makePages(): Promise<PageFiles> {
   return { files, entries: { ...entries, style: style.name, font: font.name, icon: icon.name } };
 }
 
-/** Returns the files that all pages share, including the documentation. */
+/** Returns the files that all pages load, including those of the documentation. */
 export async function sharedFiles() {
   return {
     font: named("inter", "woff2", await Bun.file(Bun.resolveSync(fontFile, here)).bytes()),

@@ -3,7 +3,7 @@ import { useLocation } from "preact-iso";
 import { base } from "./client.ts";
 
 /*
- * URLs of pages. Filters are in the query, so that a shared URL shows the same page.
+ * URLs of pages. Filters are in the query, so that a copied URL shows the same page.
  */
 
 /** The common title of the pages. */

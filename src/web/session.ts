@@ -10,7 +10,7 @@ export interface ConsoleSession {
     readonly name: string;
     readonly role: "operator" | "publisher" | "reader";
   };
-  /** Includes the commit, if known. */
+  /** The version, with the commit if known. */
   readonly version: string;
   /** The external URL of the public listener. */
   readonly public_url: string;
@@ -37,7 +37,7 @@ export interface WelcomeFacts {
   readonly public_url: string;
   readonly admin_url: string;
   readonly receiver_url: string;
-  /** The webhook URL of the sample application: that of the receiver, unless changed; null for none. */
+  /** The webhook URL of the sample application: the receiver's URL, unless it was changed; null for none. */
   readonly webhook_url: string | null;
   /** The URL to sign in to the sample application as a sample user. */
   readonly sign_in_url: string;
@@ -65,7 +65,7 @@ export interface WelcomeFacts {
 export interface InboxEntry {
   readonly id: string;
   readonly at: string;
-  /** Whether its signature was valid. */
+  /** Whether the signature of the delivery was valid. */
   readonly is_verified: boolean;
   readonly type: string;
   readonly text: string;

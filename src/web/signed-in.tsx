@@ -22,12 +22,12 @@ interface SignedInProps<Session> {
   readonly children: (session: Session, signOut: () => Promise<void>) => ComponentChildren;
 }
 
-/** Typed secrets stay in memory, and only until they are sent. */
+/** The typed secrets. They stay in memory, and only until they are sent. */
 const typed = signal<Readonly<Record<string, string>>>({});
 
 /**
  * Renders its children in a session, otherwise the sign-in form. When the session ends, the form covers the children,
- * and input is kept for the same key or application. For another one the page is reloaded.
+ * and input is kept for the same key or application. For another key or application the page is reloaded.
  */
 export function SignedIn<Session>(props: SignedInProps<Session>) {
   const { kind, intro, fields, besides, begin, idOf, children } = props;
@@ -35,7 +35,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
   const [fault, setFault] = useState<Fault | null>(null);
   const enter = (session: Session) => {
     const { value: last } = current;
-    // Another key or application: a reload removes the former one's data from the page and from memory.
+    // For another key or application, a reload removes the former data from the page and from memory.
     if (last && idOf(last) !== idOf(session)) return location.reload();
     current.value = session;
     if (hasExpired.value) reconnects.value++;

@@ -1,17 +1,17 @@
 const key = "onair-theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
 
-/** Applies the chosen theme, or that of the system if none was chosen, and returns its name. */
+/** Applies the chosen theme; without a choice, the theme of the system. Returns the name of the theme. */
 export function applyTheme(): string {
   const theme = localStorage.getItem(key) ?? (system.matches ? "dark" : "light");
   document.documentElement.dataset["theme"] = theme;
   return theme;
 }
 
-/** Calls `changed` when the theme of the system changes; apply the theme then. */
+/** Calls `changed` when the theme of the system changes. `changed` must apply the theme. */
 export const onSystemTheme = (changed: () => void) => system.addEventListener("change", changed);
 
-/** Switches to the other theme, stores the choice, and returns its name. */
+/** Switches to the other theme, stores the choice, and returns the name of the theme. */
 export function changeTheme(): string {
   localStorage.setItem(key, otherTheme());
   return applyTheme();

@@ -20,8 +20,8 @@ interface SavedHeaders {
 }
 
 /**
- * Returns the changes that lines make to saved headers: new values by name, and null for those left out. Masked values
- * are left out, too, unless the URL is of another origin: then the API refuses them.
+ * Returns the changes that lines make to saved headers: new values by name, and null for headers without a line. Masked
+ * values are no changes, unless the URL is of another origin: then they are included, and the API refuses them.
  */
 export function headerChanges(
   lines: string,

@@ -83,7 +83,7 @@ function Calls({ facts: { public_url, secrets, users, query } }: { facts: Welcom
   );
 }
 
-/** A call as a command, which the page can send, too. */
+/** A call as a command. The page can also send it. */
 function Call({ name, url, token }: { name: string; url: string; token?: string }) {
   const [answer, setAnswer] = useState<string | null>(null);
   const authorization = token && `Bearer ${token}`;

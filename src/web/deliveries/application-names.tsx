@@ -7,7 +7,7 @@ import { type Delivery, useDeliveries } from "./source.ts";
 const idsAtOnce = 100;
 const offered = 20;
 
-/** Returns the name of a delivery's application, or its id if it was deleted. */
+/** Returns the name of a delivery's application; for a deleted application, the id. */
 export type ApplicationOf = (delivery: Pick<Delivery, "app_id">) => string;
 
 /** Returns the names of applications by id. Known names are not requested again. */

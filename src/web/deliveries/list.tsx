@@ -15,7 +15,7 @@ import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
 
 const statuses = ["pending", "delivered", "failed", "expired", "canceled", "missed"] as const;
 const times = { "15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080 } as const;
-/** The live tail keeps this many rows. */
+/** The most rows of the live tail. */
 const tailRows = 10_000;
 
 /** The result of the last attempt, in a few words. */
@@ -25,7 +25,7 @@ function lastResponse({ attempts }: Pick<Delivery, "attempts">): string {
   return last.status === null ? last.outcome : `${last.status} in ${duration(last.duration_ms)}`;
 }
 
-/** The state of a delivery. It is not highlighted before the first attempt. */
+/** The state of a delivery. The state is not highlighted before the first attempt. */
 function DeliveryStatus({ of: { status, attempts } }: { of: Delivery }) {
   const isNew = status === "pending" && attempts.length === 0;
   return <Status word={status} {...(isNew && { tone: "" })} />;
@@ -258,7 +258,7 @@ function NotSent({ eventId, children }: { eventId: string | undefined; children:
   return <>{found.data?.not_sent ?? children}</>;
 }
 
-/** The mark of a sample stays for some seconds, so that it does not flicker. */
+/** The number of loads for which the mark of a sample stays, so that the mark does not flicker. */
 const sampleReadings = 10;
 
 /** The rows for the filters: the requested pages, or the live tail, which reloads the first page. */
@@ -290,7 +290,7 @@ function grown(before: Tail | null, key: string, { rows: read, cursor }: Rows<De
   const known = new Set(before?.rows.map(({ id }) => id));
   const fresh = new Set(before ? [...ids].filter((id) => !known.has(id)) : []);
   const rows = [...read, ...(before?.rows ?? []).filter(({ id }) => !ids.has(id))].slice(0, tailRows);
-  // If all rows are new and there are more, some in between are missing. A busy server returns pages with fewer rows.
+  // If all rows are new and more exist, rows in between are missing. A busy server returns pages with fewer rows.
   const isSample = read.length > 0 && fresh.size === read.length && cursor !== "";
   return {
     key,
@@ -302,7 +302,7 @@ function grown(before: Tail | null, key: string, { rows: read, cursor }: Rows<De
 
 const shown = 8;
 
-/** The latest deliveries of a query, updated live. The children are shown when there are none. */
+/** The latest deliveries of a query, updated live. Without deliveries, the children are shown. */
 export function LatestDeliveries({
   query = {},
   children,

@@ -5,7 +5,7 @@ import { admin, api, dataOf, done } from "../client.ts";
 import type { components as AdminComponents, operations as AdminOperations } from "../generated/admin.d.ts";
 
 /*
- * The delivery log of either listener, for pages that the portal and the console share.
+ * The delivery log of either listener, for pages that are both in the portal and in the console.
  */
 
 type Schemas = components["schemas"];

@@ -17,12 +17,12 @@ export interface Found extends Entry {
 const maxFound = 12;
 const excerptLength = 140;
 
-/** Stop words, which are ignored. */
+/** Words that the search ignores. */
 const fillers = new Set(
   "a an and are can do does for how i in is it my of on or the to what when where with".split(" "),
 );
 
-/** A word of the query, with its stem, which its other forms share. */
+/** A word of the query, with the stem that all forms of the word have. */
 interface Wanted {
   readonly word: string;
   readonly stem: string;

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Fault } from "../client.ts";
 import { useTitle } from "../places.ts";
 
-/** A size like "1.2 GB". */
+/** Formats a size in bytes, like "1.2 GB". */
 export const size = (bytes: number) =>
   bytes >= 1e9
     ? `${(bytes / 1e9).toFixed(1)} GB`
@@ -73,7 +73,7 @@ export function LinkButton({
   href: string;
   children: ComponentChildren;
   kind?: string;
-  /** As `of` of a button. */
+  /** The row of a list that the link belongs to, for its accessible name. */
   of?: string;
 }) {
   return (
@@ -120,7 +120,7 @@ const tones: Readonly<Record<string, Tone>> = {
   disabled: "bad",
 };
 
-/** A state, by word and colour; `tone` is for words that have none by themselves. */
+/** A state, by word and colour; `tone` is for words without a colour of their own. */
 export function Status({ word, tone }: { word: string; tone?: Tone }) {
   return <span class={`pill ${tone ?? tones[word] ?? ""}`}>{word}</span>;
 }
@@ -133,7 +133,7 @@ export function Notice({
   children,
 }: {
   tone?: Tone;
-  /** Whether it results from an action of the user. Screen readers then announce it at once. */
+  /** Whether the notice results from an action of the user. Screen readers then announce it immediately. */
   isAlert?: boolean;
   title: ComponentChildren;
   children?: ComponentChildren;

@@ -3,10 +3,10 @@ import { useState } from "preact/hooks";
 import { CopyButton } from "./basics.tsx";
 
 const tokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-/** Longer texts are not highlighted. */
+/** The most characters of a text that is highlighted. */
 const maxColored = 40_000;
 
-/** Highlighted JSON. It is rendered as text, never as markup. */
+/** Highlighted JSON, rendered as text and never as markup. */
 function colored(text: string): ComponentChildren {
   if (text.length > maxColored) return text;
   const parts: ComponentChildren[] = [];

@@ -8,9 +8,9 @@ interface DialogProps {
   readonly children: ComponentChildren;
   readonly footer?: ComponentChildren;
   readonly onClose: () => void;
-  /** A dialog that must be answered does not close by Escape. */
+  /** Whether the user must answer. Escape then does not close the dialog. */
   readonly mustAnswer?: boolean;
-  /** Opened without a request of the user: the title has the focus, so that keys typed just then reach no field. */
+  /** Whether the dialog opens without an action of the user. Its title has the focus, so that keys reach no field. */
   readonly isUnasked?: boolean;
 }
 
@@ -75,7 +75,7 @@ export function Confirm({ act, ...rest }: ConfirmProps) {
 /** Opens a modal dialog, which keeps the focus inside. */
 export function useModal(): RefObject<HTMLDialogElement | null> {
   const ref = useRef<HTMLDialogElement>(null);
-  // A dialog restores the focus only if it is closed before it is removed. Other effects are cleaned up after that.
+  // A dialog restores the focus only if it is closed before it is removed. Other effects are cleaned up after removal.
   useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();

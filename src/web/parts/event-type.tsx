@@ -14,7 +14,7 @@ interface EventType {
   readonly description: string;
   readonly example: unknown;
   readonly schema: unknown;
-  /** Only in the admin API. */
+  /** Whether the type is built in; only in the admin API. */
   readonly is_built_in?: boolean;
 }
 
@@ -67,7 +67,7 @@ function Cards<Type extends EventType>({
 
 interface CardProps {
   readonly type: EventType;
-  /** Whether it is the type in the URL. */
+  /** Whether the type is the one in the URL. */
   readonly isOpen: boolean;
   readonly children: ComponentChildren;
 }

@@ -172,7 +172,7 @@ interface FormProps {
   readonly children: ComponentChildren;
 }
 
-/** A form that is submitted by its button or Enter, and shows the error if it was refused. */
+/** A form that is submitted by the button or Enter, and shows the error if the submission was refused. */
 export function Form({ label, of, verb, icon, isDangerous, disabled, onCancel, children }: FormProps) {
   const submit = (event: Event) => {
     event.preventDefault();

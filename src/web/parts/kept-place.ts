@@ -26,7 +26,7 @@ export function useFocusOfTheRemoved(): void {
         [...removedNodes].some((node) => node.contains(last as Element)),
       );
       last = null;
-      // A row that was scrolled out of view is removed from the page, too.
+      // Rows that are scrolled out of view are also removed from the page.
       if (lost && !(lost.target as Element).matches(".windowed")) focusHeading();
     });
     observer.observe(document.body, { childList: true, subtree: true });
@@ -38,8 +38,8 @@ export function useFocusOfTheRemoved(): void {
 }
 
 /**
- * Keeps the focus in a list of `count` rows when the focused row is deleted: it moves to the same control of the next
- * or previous row.
+ * Keeps the focus in a list of `count` rows when the focused row is deleted: the focus moves to the same control of the
+ * next or previous row.
  */
 export function useKeptFocus(list: RefObject<HTMLElement | null>, count: number): void {
   const before = useRef(count);
@@ -58,7 +58,7 @@ export function useKeptFocus(list: RefObject<HTMLElement | null>, count: number)
 
 /*
  * Restores the scroll position on the way back. Each entry of the browser's history stores the position of its page,
- * and the number of pages of its list that were read. The state is in the history itself, so that it survives a reload.
+ * and the number of pages of its list that were read. The state is in the history, so that it survives a reload.
  */
 
 interface Kept {
@@ -74,7 +74,7 @@ export const keptPages = () => kept().pages ?? 1;
 export const keepPages = (pages: number) => keep({ pages });
 
 const restMs = 100;
-/** Content that arrives later no longer scrolls the page. */
+/** The time after which arriving content does not scroll the page. */
 const patienceMs = 5_000;
 
 /** Restores the scroll position of a visited page; a new page starts at the top. */
@@ -108,7 +108,7 @@ export function useKeptScroll(path: string): void {
     }
     const timer = setTimeout(() => end.abort(), patienceMs);
     isReturning.current = true;
-    // The observer reports the current size at once, too.
+    // The observer also reports the current size immediately.
     observer.observe(document.body);
     return () => {
       clearTimeout(timer);

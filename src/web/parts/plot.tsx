@@ -12,24 +12,24 @@ interface Series {
 
 interface PlotProps {
   readonly label: string;
-  /** Seconds since the epoch, in order. */
+  /** The times in seconds since the epoch, in order. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
-  /** Stacked bars, or lines. */
+  /** The form of the plot: stacked bars, or lines. */
   readonly kind: "bars" | "lines";
   readonly format?: (value: number) => string;
   readonly empty?: string;
-  /** Shown below `empty`. */
+  /** A sentence below `empty`. */
   readonly hint?: string;
 }
 
 const height = 190;
-/** Bars are counts, so their axis has whole numbers. */
+/** The steps of an axis of bars. Bars are counts, so the axis has whole numbers. */
 const wholeSteps = Array.from({ length: 12 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** A plot over time. For screen readers, it has a sentence for each series. */
+/** A plot over time, with a sentence for each series for screen readers. */
 export function Plot({
   label,
   times,
@@ -57,7 +57,7 @@ export function Plot({
       );
       resize.observe(element);
     };
-    // If the connection is lost, the plot is drawn when it is back.
+    // If the connection is lost, the plot is drawn when the connection is back.
     import("uplot").then(draw, () => {});
     return () => {
       isOver = true;
@@ -101,7 +101,7 @@ function highest(
     : `, at most ${format(most)} at ${clockAt(times[values.indexOf(most)])}, last ${format(last)}.`;
 }
 
-/** Stacks the series of bars: each has the sum of itself and those below it, and the highest is drawn first. */
+/** Stacks the series of bars: each is the sum of the series and those below, and the highest is drawn first. */
 function dataOf(times: readonly number[], series: readonly Series[], kind: string): uPlot.AlignedData {
   if (kind === "lines") return [[...times], ...series.map(({ values }) => [...values])];
   const sums = series.map((_, i) =>

@@ -37,13 +37,13 @@ export function SecretDialog({
   );
 }
 
-/** Rotates a secret: asks how long the old one stays valid, and shows the new one. */
+/** Rotates a secret: the user chooses how long the old secret stays valid, and sees the new secret. */
 export function RotateDialog({
   name,
   rotate,
   onClose,
 }: {
-  /** For example "Client secret". */
+  /** The name of the secret, for example "Client secret". */
   name: string;
   rotate: (overlap: { overlap_seconds: number }) => Promise<string>;
   onClose: () => void;

@@ -224,7 +224,7 @@ export function ThemeButton() {
   );
 }
 
-/** The current theme, for plots, which style sheets do not reach. */
+/** The current theme, for plots, to which style sheets do not apply. */
 export const currentTheme = theme;
 
 /** The page without a session. */

@@ -9,11 +9,11 @@ import { useKeptFocus } from "./kept-place.ts";
 export interface Column<Row> {
   readonly name: string;
   readonly show: (row: Row) => ComponentChildren;
-  /** Whether it has numbers, which are aligned to the right. */
+  /** Whether the column has numbers, which are aligned to the right. */
   readonly isNumber?: boolean;
-  /** Whether it takes the remaining width, and its text is truncated. */
+  /** Whether the column takes the remaining width, and its text is truncated. */
   readonly isFilling?: boolean;
-  /** Hidden when the table is narrow, or of medium width. */
+  /** The width of the table up to which the column is hidden. */
   readonly hide?: "narrow" | "medium";
 }
 
@@ -27,7 +27,7 @@ interface TableProps<Row> {
   readonly isFresh?: (row: Row) => boolean;
 }
 
-/** A table. Of a long one, only the visible rows are rendered. */
+/** A table. Only the visible rows of a long table are rendered. */
 export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: TableProps<Row>) {
   const { route } = useLocation();
   const { body, isPart, first, end, above, below } = useRowWindow(rows.map(keyOf));
@@ -74,7 +74,7 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
   );
 }
 
-/** Takes the height of rows that are not rendered. */
+/** An empty row with the height of rows that are not rendered. */
 function Spacer({ height, columns }: { height: number; columns: number }) {
   if (height <= 0) return null;
   return (
@@ -85,7 +85,7 @@ function Spacer({ height, columns }: { height: number; columns: number }) {
   );
 }
 
-/** Renders loaded data; until then, a placeholder or the error. */
+/** Renders loaded data; before the data is loaded, a placeholder or the error. */
 export function Read<T>({
   of: { data, fault, reload },
   children,
@@ -104,7 +104,7 @@ interface ListProps<Row> extends TableProps<Row> {
   readonly more?: MoreProps;
 }
 
-/** A loaded list as a table, or its empty state. An empty first page may be followed by one with rows. */
+/** A loaded list as a table, or its empty state. An empty first page may be followed by a page with rows. */
 export function List<Row>({ of, empty, more, ...table }: ListProps<Row>) {
   return (
     <>
@@ -123,7 +123,7 @@ export interface MoreProps {
   readonly onMore: () => void;
 }
 
-/** The end of a list with further pages. The next one is read when the end is nearly visible. */
+/** The end of a list with further pages. The next page is read when the end is nearly visible. */
 function More({ hasMore, isBusy, fault, onMore }: MoreProps) {
   const end = useRef<HTMLElement>(null);
   const read = useRef(onMore);
@@ -149,21 +149,21 @@ function More({ hasMore, isBusy, fault, onMore }: MoreProps) {
   );
 }
 
-/** Lists up to this number of rows are rendered completely. */
+/** The most rows of a list that is rendered completely. */
 const fewRows = 150;
-/** Rows that are rendered beyond the visible ones, on either side. */
+/** The number of rows that are rendered above and below the visible rows. */
 const margin = 20;
-/** The first rendered row changes in steps of this size, so that scrolling rarely renders. */
+/** The steps in which the first rendered row changes, so that scrolling rarely renders. */
 const step = 10;
 const likelyHeight = 40;
 
-/** The rendered rows of a long list, and the height of the others. */
+/** The rendered rows of a long list, and the height of the rows that are not rendered. */
 interface RowWindow {
   readonly body: RefObject<HTMLTableSectionElement | null>;
   readonly isPart: boolean;
   readonly first: number;
   readonly end: number;
-  /** In pixels. */
+  /** The height of the rows above, in pixels. */
   readonly above: number;
   readonly below: number;
 }

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** Ticks every second while the page is visible. */
+/** The current time, updated every second while the page is visible. */
 const now = signal(Date.now());
 setInterval(() => {
   if (document.visibilityState === "visible") now.value = Date.now();
@@ -36,7 +36,7 @@ export function Time({ at }: { at: string }) {
   );
 }
 
-/** The whole seconds since a time in milliseconds, from one on. Screen readers do not announce it. */
+/** The whole seconds since a time in milliseconds, from one second on. Screen readers do not announce them. */
 export function Elapsed({ since }: { since: number }) {
   const seconds = Math.floor((now.value - since) / 1_000);
   return (
@@ -46,7 +46,7 @@ export function Elapsed({ since }: { since: number }) {
   );
 }
 
-/** A duration like "1.2 s". */
+/** Formats a duration, like "1.2 s". */
 export function duration(ms: number): string {
   if (ms < 0.05) return "0 ms";
   if (ms < 1) return `${ms.toFixed(1)} ms`;

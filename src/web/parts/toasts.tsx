@@ -9,7 +9,7 @@ interface Toast {
 const toasts = signal<readonly Toast[]>([]);
 let lastToast = 0;
 const toastMs = 7_000;
-/** Long enough to reach the button by keyboard. */
+/** The time that a toast stays: long enough to reach the button by keyboard. */
 const undoMs = 20_000;
 
 /** Reports that something was done, and offers to undo it if possible. */

@@ -6,7 +6,7 @@ import { type RenderedPage, rendered, type Section } from "./markdown.ts";
 
 /** A page of `docs/` as the README lists it. */
 interface ListedPage {
-  /** Its name in URLs: the file name without `.md`. */
+  /** The name of the page in URLs: the file name without `.md`. */
   readonly name: string;
   readonly title: string;
   /** A summary of the page, as Markdown. */
@@ -50,7 +50,7 @@ interface PageOptions {
   readonly parts: SiteParts;
 }
 
-/** The URL of a page relative to another one: a proxy may serve the site below another path. */
+/** Returns the URL of a page relative to another page, because a proxy may serve the site below another path. */
 const hrefFrom = (from: string, to: string) =>
   from === "" ? (to === "" ? "docs" : `docs/${to}`) : to === "" ? "../docs" : to;
 
@@ -228,7 +228,7 @@ export async function makeSite(): Promise<SiteFiles> {
   return { files, pages, missing };
 }
 
-/** The pages that the README lists, followed by those that it does not. */
+/** The pages that the README lists, followed by the pages that the README does not list. */
 async function allGroups(): Promise<PageGroup[]> {
   const groups = contentsOf(await Bun.file(join(root, "README.md")).text());
   const listed = new Set(groups.flatMap(({ pages }) => pages.map(({ name }) => name)));

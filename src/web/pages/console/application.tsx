@@ -400,7 +400,7 @@ function ApplicationSettings({ application, onSaved }: { application: Applicatio
     const changed = await done(
       admin.PATCH("/admin/v1/applications/{id}", { params: { path: { id } }, body }),
     );
-    // Typed values are masked from now on.
+    // Typed values of headers are masked after they are saved.
     put({ webhook_headers: headerLines(changed.webhook_headers) });
     toast("Saved. The changes apply from now on.");
     onSaved();

@@ -148,7 +148,7 @@ function State({ backup: { status, progress, error } }: { backup: Backup }) {
   );
 }
 
-/** Downloads a backup. A plain link would not work: it cannot send the header that the session requires. */
+/** Downloads a backup. A plain link cannot send the header that the session requires. */
 function DownloadButton({ backup: { id, created_at } }: { backup: Backup }) {
   const act = useAction(async () => {
     const root = base.slice(0, base.lastIndexOf("/"));

@@ -12,7 +12,7 @@ import { useOperator } from "./operator.tsx";
 
 const mostLive = 10;
 
-/** The current ranking of categories, and the live channels of one. */
+/** The current ranking of categories, and the live channels of the selected category. */
 export function Categories() {
   const { role } = useOperator();
   const [query, setQuery] = useQuery();

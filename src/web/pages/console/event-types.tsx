@@ -15,7 +15,7 @@ import { useCatalogue, useOperator } from "./operator.tsx";
 type Entry = components["schemas"]["CatalogueEntry"];
 type Json = Readonly<Record<string, unknown>>;
 
-/** All event types: the built-in ones, and those that operators registered. */
+/** All event types: built-in types, and types that operators registered. */
 export function EventTypes() {
   const { canChange } = useOperator();
   const [, setQuery] = useQuery();

@@ -5,7 +5,7 @@ import type { components } from "../../generated/admin.d.ts";
 import { type Loaded, useLoad } from "../../load.ts";
 import type { ConsoleSession } from "../../session.ts";
 
-/** The role of the signed-in operator. It only hides controls: the server checks each request. */
+/** The role of the signed-in operator. The pages only hide controls by it; the server checks each request. */
 export interface Operator {
   readonly role: ConsoleSession["key"]["role"];
   /** Whether applications, keys and other objects may be changed. */

@@ -25,11 +25,11 @@ function statistics(range: Range, signal: AbortSignal) {
   return done(admin.GET("/admin/v1/statistics", { params: { query: { range } }, signal }));
 }
 
-/** Pending deliveries older than this are reported. */
+/** The age from which pending deliveries are reported. */
 const oldPendingMs = 15 * minute;
 
 /** Checks whose findings the page shows in another form. */
-const shownElsewhere = ["webhooks", "disk_space"];
+const shownSeparately = ["webhooks", "disk_space"];
 const atOnce = 100;
 
 export function Overview() {
@@ -38,10 +38,10 @@ export function Overview() {
       const [applications, endpoints, backups, backlog, storage, ready] = await Promise.all([
         done(admin.GET("/admin/v1/applications", { params: { query: { limit: atOnce } }, signal })),
         done(admin.GET("/admin/v1/endpoints", { params: { query: { limit: atOnce } }, signal })),
-        // The page is shown even if the backups cannot be listed,
+        // The page is shown even if the backups cannot be listed.
         done(admin.GET("/admin/v1/backups", { params: { query: { limit: 10 } }, signal })).catch(() => null),
         done(admin.GET("/admin/v1/backlog", { signal })),
-        // or the disk cannot be read.
+        // The page is shown even if the disk cannot be read.
         done(admin.GET("/admin/v1/storage", { signal })).catch(() => null),
         admin.GET("/readyz", { signal }),
       ]);
@@ -113,7 +113,7 @@ function longPending(oldest: string | null): string | null {
 
 interface AttentionProps {
   readonly troubled: readonly Endpoint[];
-  /** null when they cannot be listed. */
+  /** The backups; null when they cannot be listed. */
   readonly backups: readonly Backup[] | null;
   /** When the oldest pending delivery was published; null unless it is old. */
   readonly oldest: string | null;
@@ -164,7 +164,7 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
   const addStorage = ({ tone, title, text }: StorageProblem) =>
     add("storage", tone, title, text, [to("/backups"), "Go to backups"]);
   const addFindings = (status: Finding["status"], tone: "bad" | "warn") => {
-    for (const one of findings.filter((one) => one.status === status && !shownElsewhere.includes(one.check)))
+    for (const one of findings.filter((one) => one.status === status && !shownSeparately.includes(one.check)))
       add(
         `${one.check} ${one.message}`,
         tone,
@@ -291,7 +291,7 @@ interface StorageProblem {
   readonly text: string;
 }
 
-/** The problem of the data directory's disk; null when there is none, or it is unknown. */
+/** The problem of the data directory's disk; null without a problem, and when the disk is unknown. */
 function storageProblem({ free_bytes, database_bytes, full_at }: Storage): StorageProblem | null {
   if (free_bytes === null) return null;
   const advice = "Delete old backups, keep deliveries for fewer days, or enlarge the disk.";
@@ -356,7 +356,7 @@ const kindNames: Readonly<Record<string, string>> = {
   free: "Free, for new rows",
 };
 
-/** The size of each kind of data in the database. Renders nothing until it was measured. */
+/** The size of each kind of data in the database. Renders nothing until the sizes are measured. */
 function StorageKinds({ storage }: { storage: Storage | null }) {
   const { kinds = null, kinds_measured_at = null } = storage ?? {};
   if (kinds === null) return null;

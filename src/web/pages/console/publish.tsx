@@ -91,7 +91,7 @@ function Published({ event: { deliveries } }: { event: { deliveries: number } })
   );
 }
 
-/** Returns the id of a user given by id or username. Throws a `Fault` when there is none. */
+/** Returns the id of a user given by id or username. Throws a `Fault` when there is no such user. */
 async function userIdOf(text: string): Promise<number> {
   const wanted = text.trim();
   if (/^[0-9]{1,15}$/.test(wanted)) return Number(wanted);

@@ -69,14 +69,14 @@ export function Overview() {
   );
 }
 
-/** Missed deliveries of this period are offered to be sent again. */
+/** The period whose missed deliveries are offered to be sent again. */
 const offeredMs = 3 * day;
 const mostCounted = 100;
 
 /** Offers to send what was missed while the endpoint did not work. Renders nothing when nothing was. */
 function Missed() {
   const source = useDeliveries();
-  // Kept while its dialog is open: what is sent again is no longer missed.
+  // The query is kept while the dialog of the replay is open, because deliveries that are sent again are not missed.
   const [replayed, setReplayed] = useState<DeliveryQuery | null>(null);
   const { data } = useLoad(
     (signal) => {

@@ -43,14 +43,14 @@ export function OwnerLoginButton() {
   );
 }
 
-/** Reads the answer from the URL's query, and removes it there. */
+/** Reads the answer from the URL's query, and removes it from the URL. */
 function answerOfLogin(): { readonly code: string | null; readonly error: string | null } {
   const query = new URLSearchParams(location.search);
   history.replaceState(null, "", location.pathname);
   return { code: query.get("code"), error: query.get("error") };
 }
 
-/** The error for a refused sign-in. Its description is not shown, because any link could contain one. */
+/** The error for a refused sign-in. The description in the URL is not shown, because any link could contain one. */
 function refusalOf(error: string | null): Fault {
   return error === "access_denied"
     ? new Fault("The sign-in was refused.", "access_denied", 0)
@@ -65,7 +65,7 @@ function owned(): Promise<OwnedApplications> {
   return session<OwnedApplications>("POST", asJson({ code }), "login/answer");
 }
 
-/** Begins a session for an application of the signed-in user. With several applications, it asks which. */
+/** Begins a session for an application of the signed-in user. With several applications, the user chooses one. */
 export function BackFromLogin() {
   const [choice, setChoice] = useState<OwnedApplications["applications"] | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);

@@ -16,7 +16,7 @@ function useOwnRequests() {
   );
 }
 
-/** What the application asked in the last day, and what of it was refused. */
+/** The application's requests of the last day, and which of them were refused. */
 export function Requests() {
   return (
     <>
@@ -74,7 +74,7 @@ export function Requests() {
   );
 }
 
-/** Says that the application has used up its rate limit. Renders nothing while it has not. */
+/** Says that the application has used up its rate limit. Otherwise renders nothing. */
 export function AtTheLimit({ isLinked = false }: { isLinked?: boolean }) {
   const { application } = useApplication();
   const { limit, remaining } = application.rate_limit;

@@ -16,7 +16,7 @@ import { useEventTypes } from "./application.tsx";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
-/** Subscriptions on further pages are found by the slug of their channel. */
+/** The most pages that are listed. Subscriptions on further pages are found by the slug of their channel. */
 const maxPages = 20;
 
 export function Subscriptions() {

@@ -71,7 +71,7 @@ function Settings({ application }: { application: OwnApplication }) {
       ...(redirect_uris !== undefined && { redirect_uris: redirect_uris.split(/\s+/).filter(Boolean) }),
     };
     const { data } = await done(api.PATCH("/public/v1/application", { body }));
-    // Typed values are masked from now on.
+    // Typed values of headers are masked after they are saved.
     form.put({ webhook_headers: headerLines(data.webhook_headers) });
     toast("Saved. The changes apply to all deliveries from now on.");
     reload();

@@ -1,22 +1,28 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { openCredentials } from "../dev/credentials.ts";
+import { type DevCredentials, openCredentials } from "../dev/credentials.ts";
 import { faultPlan } from "../dev/faults.ts";
 import { banner, devLog } from "../dev/output.ts";
 import { type DevFacts, type DevPlatform, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
+import { messageOf } from "../domain/errors.ts";
+import { isLoopback } from "../operations/checks/requests.ts";
 import { logLevels } from "../runtime/log.ts";
 import { heldBack, terminalOn } from "../runtime/terminal.ts";
 import type { Config } from "../server/settings/config.ts";
 import { type CheckedConfig, checkConfig, type Environment, sound } from "../server/settings/read-config.ts";
 import { settingOptions, settingsHelp, unknownVariables } from "../server/settings/setting-names.ts";
 import { readNumber, switches, valued } from "./arguments.ts";
+import { devProfile, Profiles } from "./calls/profiles.ts";
 import { type Command, UsageError } from "./command.ts";
 import { onSignals, onTermination } from "./signals.ts";
 
 const defaults = { data: ".onair", allowPrivateWebhooks: "true", portal: "true" } as const;
-const ownOptions = { ...switches("json", "no-events", "faults"), ...valued("seed") } as const;
+const ownOptions = {
+  ...switches("json", "no-events", "faults"),
+  ...valued("seed", "receiver-port", "sign-in-port"),
+} as const;
 const defaultPorts = { port: 8080, adminPort: 8081 } as const;
 
 export const dev: Command = {
@@ -33,12 +39,19 @@ an application with a token, events from time to time, and a receiver that verif
 webhook. All data is kept in the data directory; delete the directory to start over. Not for
 production: use "onair serve".
 
-  --json                     print addresses and credentials as one line of JSON, not the welcome
+  --json                     print addresses and credentials as one line of JSON, not the welcome;
+                             requests and deliveries are printed on standard error
+  --receiver-port PORT       port of the receiver (default: 8082, or a free one)
+  --sign-in-port PORT        port of the login page and the sample application (default: 8083, or a
+                             free one)
   --no-events                publish no invented events; viewer counts still change
   --faults                   simulate a bad day, to test how a bot handles it: 429 and 503, slow
                              answers, revoked tokens, interrupted streams, and webhooks that arrive
                              late, twice or out of order. Each fault is printed
   --seed N                   for --faults: repeats the faults of this number (default: a new number)
+
+It stores two profiles for the other commands: "dev", of the Dev app, which they use unless there is
+a profile "default", and "guide", of an application that has no webhook URL and no subscriptions.
 
 Options override environment variables, which override the file .env in the working directory. If
 an option is given twice, the last one counts.
@@ -54,12 +67,14 @@ ${settingsHelp({ ...defaults })}
     if (config.logFormat !== "auto")
       throw new UsageError("onair dev writes its log for people; --log-format is for onair serve");
     const seed = readSeed(flags, config);
+    const ports = readPorts(flags);
     // SIGHUP means that the terminal was closed.
     const terminated = Promise.race([onTermination(["SIGTERM", "SIGINT", "SIGHUP"]), npmEnd(processEnv)]);
     onSignals(["SIGUSR1", "SIGUSR2"], () => {});
     // The platform keeps running when standard output is closed by its reader.
     process.stdout.on("error", () => {});
-    const output = heldBack(process.stdout);
+    // With JSON, nothing else is on standard output.
+    const output = heldBack(flags["json"] ? process.stderr : process.stdout);
     const terminal = terminalOn(output, env);
     const now = Date.now;
     const credentials = openCredentials(config.data);
@@ -72,16 +87,18 @@ ${settingsHelp({ ...defaults })}
     const faults = seed === null ? null : faultPlan(seed);
     if (seed !== null)
       notes.push(`Faults are simulated with the seed ${seed}: --faults --seed ${seed} repeats them.`);
-    const options = { config, credentials, events, terminal, log, now, random: Math.random, faults };
+    const options = { config, credentials, events, terminal, log, now, random: Math.random, ports, faults };
     platform = await startDevPlatform(options).catch((error) => {
       output.release();
       throw error;
     });
     const facts = await platform.facts();
+    const { stored, kept } = storeProfiles(new Profiles(env), facts, credentials);
+    notes.push(...kept);
     process.stdout.write(
       flags["json"]
-        ? `${JSON.stringify(machineReadable(config.data, facts))}\n`
-        : banner({ facts, isNew: platform.isNew }, config, notes, terminal),
+        ? `${JSON.stringify(machineReadable(config.data, facts, credentials))}\n`
+        : banner({ facts, isNew: platform.isNew }, config, { notes, stored }, terminal),
     );
     output.release();
     await terminated;
@@ -90,6 +107,54 @@ ${settingsHelp({ ...defaults })}
     return 0;
   },
 };
+
+const highestPort = 65_535;
+
+function readPorts(flags: CheckedConfig["flags"]) {
+  const mistakes: string[] = [];
+  const [receiver = null, signIn = null] = (["receiver-port", "sign-in-port"] as const).map((name) => {
+    const text = flags[name];
+    const port = readNumber(name, typeof text === "string" ? text : undefined, mistakes) ?? null;
+    if (port !== null && port > highestPort)
+      mistakes.push(`--${name} must be a port, at most ${highestPort}`);
+    return port;
+  });
+  if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+  return { receiver, signIn };
+}
+
+/**
+ * Stores the profiles of the two applications. Keeps a profile of the same name that belongs to a platform elsewhere.
+ * Returns the names of the stored ones, and a note for each of the others.
+ */
+function storeProfiles(
+  profiles: Profiles,
+  { public_url: url, secrets }: DevFacts,
+  { guide_id, guide_secret }: DevCredentials,
+): { readonly stored: string[]; readonly kept: string[] } {
+  const wanted = {
+    [devProfile]: { url, clientId: secrets.client_id, clientSecret: secrets.client_secret },
+    guide: { url, clientId: guide_id, clientSecret: guide_secret },
+  };
+  const stored: string[] = [];
+  const kept: string[] = [];
+  for (const [name, profile] of Object.entries(wanted)) {
+    try {
+      const before = profiles.find(name);
+      if (before && !isLoopback(new URL(before.url).hostname))
+        kept.push(`The profile "${name}" is for ${before.url} and stays as it is.`);
+      else {
+        profiles.replace(name, profile);
+        stored.push(name);
+      }
+    } catch (error) {
+      // Without a home directory there are no profiles.
+      if (!(error instanceof UsageError))
+        kept.push(`The profile "${name}" is not stored: ${messageOf(error)}.`);
+    }
+  }
+  return { stored, kept };
+}
 
 const seeds = 1_000_000;
 
@@ -136,10 +201,12 @@ function freePorts(args: readonly string[], env: Environment) {
   return { config, flags, notes };
 }
 
-function machineReadable(data: string, facts: DevFacts) {
+function machineReadable(data: string, facts: DevFacts, { guide_id, guide_secret }: DevCredentials) {
   const { public_url, admin_url, receiver_url, sign_in_url, secrets } = facts;
   const docs_url = `${public_url}/docs`;
-  return { public_url, admin_url, docs_url, receiver_url, sign_in_url, data: resolve(data), ...secrets };
+  const guide = { client_id: guide_id, client_secret: guide_secret };
+  const addresses = { public_url, admin_url, docs_url, receiver_url, sign_in_url };
+  return { ...addresses, data: resolve(data), ...secrets, guide };
 }
 
 const lookEveryMs = 500;

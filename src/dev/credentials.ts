@@ -17,6 +17,9 @@ const DevCredentials = Type.Object({
   client_secret: Secret,
   access_token: Secret,
   webhook_secret: Secret,
+  /** The application for guides, also its id. */
+  guide_id: Type.String({ pattern: ulidPattern }),
+  guide_secret: Secret,
   /** The application that owners use to sign in to the portal. */
   portal_login: Type.String({ pattern: ulidPattern }),
   /** The last port of the local receiver; 0 before its first start. */
@@ -56,6 +59,8 @@ export function openCredentials(directory: string): DevCredentials {
     client_secret: newSecret("onair_cs_"),
     access_token: newSecret("onair_at_"),
     webhook_secret: newWebhookSecret(),
+    guide_id: newId(),
+    guide_secret: newSecret("onair_cs_"),
     portal_login: newId(),
     receiver_port: 0,
   };

@@ -6,12 +6,12 @@ import type { DevFacts, DevPlatform } from "./platform.ts";
 
 /**
  * Returns the welcome text, which fits 80 by 24 characters. Each curl command is one line, so that it can be copied.
- * @param notes sentences to show first, for example that a port was taken
+ * `notes` come first, for example that a port was taken. `stored` are the names of the stored profiles.
  */
 export function banner(
   { facts, isNew }: { readonly facts: DevFacts } & Pick<DevPlatform, "isNew">,
   { data, adminKey }: Pick<Config, "data" | "adminKey">,
-  notes: readonly string[],
+  { notes, stored }: { readonly notes: readonly string[]; readonly stored: readonly string[] },
   { style }: Pick<Terminal, "style">,
 ): string {
   const { public_url, admin_url, receiver_url, webhook_url, sign_in_url, query, users, secrets } = facts;
@@ -20,6 +20,7 @@ export function banner(
   const row = (name: string, value: string, remark = "") =>
     `  ${name.padEnd(14)} ${style("cyan", value)}${remark && ` ${style("dim", remark)}`}`;
   const authorization = `-H 'Authorization: Bearer ${secrets.access_token}'`;
+  const profiles = stored.length > 0 ? [row("profiles", stored.join(", "), "(for onair --profile)")] : [];
   const found = isNew ? "new sample data" : "the data of the last run";
   return `${[
     heading(`On Air ${versionWithCommit} is running, with ${found} in ${data}`),
@@ -35,6 +36,7 @@ export function banner(
     row("webhook URL", webhook_url ?? "none", isOwn ? "(prints what arrives)" : "(as it was set)"),
     row("webhook secret", secrets.webhook_secret),
     row("sign in", sign_in_url, "(a user's token, in the browser)"),
+    ...profiles,
     "",
     heading("Try it in another terminal"),
     `curl '${public_url}/public/v1/users/${users[0]?.username}' ${authorization}`,

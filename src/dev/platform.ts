@@ -1,3 +1,4 @@
+import { newWebhookSecret } from "../delivery/signature.ts";
 import { type NewApplication, secretPrefix, usesOnlyStream } from "../domain/applications.ts";
 import type { Store } from "../domain/store.ts";
 import { isoTime } from "../domain/time.ts";
@@ -25,6 +26,8 @@ interface DevPlatformOptions {
   readonly log: Log;
   readonly now: () => number;
   readonly random: Random;
+  /** The ports of the receiver and of the sign-in; null for free ones. */
+  readonly ports?: { readonly receiver: number | null; readonly signIn: number | null };
   /** The faults to inject; null for none. */
   readonly faults: FaultPlan | null;
 }
@@ -74,6 +77,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   // The receiver starts before the server, because the server sends pending deliveries at its start.
   const receiver = startReceiver({
     port: credentials.receiver_port,
+    givenPort: options.ports?.receiver ?? null,
     secret: async () => (await application())?.webhook_secret ?? credentials.webhook_secret,
     terminal,
     now,
@@ -92,6 +96,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     clientId: credentials.client_id,
     clientSecret: credentials.client_secret,
     people: sample.people,
+    port: options.ports?.signIn ?? null,
   });
   starting.defer(() => signIn.stop());
   const loginUrl = config.loginUrl ?? signIn.loginUrl;
@@ -128,6 +133,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   injection?.connect(app);
   const isNew = (await store.settings.get(completeKey)) === null;
   await keepApplication(store, credentials, receiver.url, signIn, now());
+  await keepGuideApplication(store, credentials, now());
   await keepToken(store, credentials, now());
   if (isNew) {
     await loadSample(app, sample);
@@ -138,7 +144,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   const owner = sample.people[0]?.user.id;
   if (isLoginNew && owner !== undefined)
     await store.applications.update(credentials.client_id, { owner_user_id: owner }, now());
-  if (receiver.port !== credentials.receiver_port) {
+  if (receiver.port !== credentials.receiver_port && options.ports?.receiver == null) {
     saveCredentials(config.data, { ...credentials, receiver_port: receiver.port });
   }
   const publicUrl = config.publicUrl ?? app.publicUrl;
@@ -206,6 +212,31 @@ async function keepApplication(
     ...(!known.redirect_uris.includes(redirectUri) && { redirect_uris: [redirectUri, ...others] }),
   };
   if (Object.keys(changes).length > 0) await store.applications.update(known.id, changes, now);
+}
+
+/** Creates an application without webhook URL and subscriptions, for guides that begin with those. */
+async function keepGuideApplication(
+  store: Store,
+  { guide_id: id, guide_secret }: DevCredentials,
+  now: number,
+): Promise<void> {
+  if (await store.applications.find(id)) return;
+  await store.applications.create({
+    id,
+    name: "Guide app",
+    client_type: "confidential",
+    delivery: "both",
+    webhook_url: null,
+    webhook_secret: newWebhookSecret(),
+    scopes,
+    redirect_uris: [],
+    rate_limit: null,
+    subscription_limit: null,
+    created_at: isoTime(now),
+    updated_at: isoTime(now),
+    client_secret_hash: secretHash(guide_secret),
+    client_secret_prefix: secretPrefix(guide_secret),
+  });
 }
 
 /** Creates the access token. Renews an expired token with the same value. */

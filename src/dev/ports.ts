@@ -1,3 +1,23 @@
+import { explainListenError } from "../api/http/server.ts";
+
+/** Where the receiver and the pages of the sign-in listen. */
+export const loopback = "127.0.0.1";
+
+/** Serves on a loopback port. The error for a port in use names its option. */
+export function serveOnLoopback(
+  option: string,
+  port: number,
+  {
+    fetch,
+    ...options
+  }: Pick<Bun.Serve.Options<undefined>, "maxRequestBodySize" | "error"> & {
+    fetch(request: Request): Response | Promise<Response>;
+  },
+): Bun.Server<undefined> {
+  const own = { hostname: loopback, port, reusePort: false, development: false };
+  return explainListenError(loopback, port, option, () => Bun.serve({ ...options, ...own, fetch }));
+}
+
 /** Returns the first free port of `ports`; 0, for any port, when all are in use. */
 export function firstFree(hostname: string, ports: readonly number[]): number {
   return ports.find((port) => isFree(hostname, port)) ?? 0;

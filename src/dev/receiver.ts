@@ -19,7 +19,7 @@ import { isoTime } from "../domain/time.ts";
 import { jsonObject } from "../domain/validation/json.ts";
 import { clockTime, printable, type Terminal } from "../runtime/terminal.ts";
 import type { InboxEntry } from "../web/session.ts";
-import { firstFree, withAlternatives } from "./ports.ts";
+import { firstFree, loopback, serveOnLoopback, withAlternatives } from "./ports.ts";
 
 /** A sample receiver of webhooks. */
 export interface DevReceiver {
@@ -36,6 +36,8 @@ export interface DevReceiver {
 interface DevReceiverOptions {
   /** The port of the last run; 0 for any port. */
   readonly port: number;
+  /** The port to listen on; null for the last or a free one. */
+  readonly givenPort?: number | null;
   /** The signing secret in force, which the developer may rotate. */
   readonly secret: () => Promise<string>;
   readonly terminal: Terminal;
@@ -43,7 +45,6 @@ interface DevReceiverOptions {
 }
 
 const defaultPort = 8082;
-const hostname = "127.0.0.1";
 const maxBodyBytes = 1024 * 1024;
 const keptEntries = 50;
 
@@ -68,7 +69,7 @@ export const verdictReasons: Readonly<Record<Exclude<SignatureVerdict, "ok">, st
  * Starts a receiver on loopback. The receiver verifies the signature of each delivery, prints a line, and answers 204,
  * or 401 to an invalid signature.
  */
-export function startReceiver({ port, secret, terminal, now }: DevReceiverOptions): DevReceiver {
+export function startReceiver({ port, givenPort, secret, terminal, now }: DevReceiverOptions): DevReceiver {
   const { style } = terminal;
   const line = (verdict: string, text: string) => {
     terminal.line(`${style("dim", clockTime(now()))} ${verdict} ${text}`);
@@ -115,11 +116,8 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
     return new Response(null, { status: 204 });
   };
 
-  const server = Bun.serve({
-    hostname,
-    port: firstFree(hostname, [...(port ? [port] : []), ...withAlternatives(defaultPort)]),
-    reusePort: false,
-    development: false,
+  const usual = [...(port ? [port] : []), ...withAlternatives(defaultPort)];
+  const server = serveOnLoopback("--receiver-port", givenPort ?? firstFree(loopback, usual), {
     maxRequestBodySize: maxBodyBytes,
     fetch: receive,
     error: () => new Response(null, { status: 500 }),
@@ -127,7 +125,7 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
   const boundPort = server.port ?? port;
   return {
     port: boundPort,
-    url: `http://${hostname}:${boundPort}${path}`,
+    url: `http://${loopback}:${boundPort}${path}`,
     inbox: () => inbox,
     onInbox(listener) {
       notify = listener;

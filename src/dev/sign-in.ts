@@ -6,7 +6,7 @@ import { isoTime } from "../domain/time.ts";
 import { codeChallenge, type Scope } from "../domain/tokens.ts";
 import { urlOf } from "../runtime/client-address.ts";
 import type { Config } from "../server/settings/config.ts";
-import { firstFree, withAlternatives } from "./ports.ts";
+import { firstFree, loopback, serveOnLoopback, withAlternatives } from "./ports.ts";
 import type { SamplePerson } from "./sample-languages.ts";
 
 /*
@@ -35,9 +35,10 @@ interface SignInOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly people: readonly SamplePerson[];
+  /** The port to listen on; null for a free one. */
+  readonly port: number | null;
 }
 
-const hostname = "127.0.0.1";
 const defaultPort = 8083;
 const maxBodyBytes = 16 * 1024;
 
@@ -53,11 +54,8 @@ export function startSignIn(options: SignInOptions): SignIn {
   let origin = "";
   const platform = loginPage(options);
   const application = sampleClient({ ...options, redirectUri: () => origin + callbackPath });
-  const server = Bun.serve({
-    hostname,
-    port: firstFree(hostname, withAlternatives(defaultPort)),
-    reusePort: false,
-    development: false,
+  const port = options.port ?? firstFree(loopback, withAlternatives(defaultPort));
+  const server = serveOnLoopback("--sign-in-port", port, {
     maxRequestBodySize: maxBodyBytes,
     async fetch(request) {
       const url = new URL(request.url);
@@ -68,7 +66,7 @@ export function startSignIn(options: SignInOptions): SignIn {
     },
     error: () => new Response(null, { status: 500 }),
   });
-  origin = `http://${hostname}:${server.port}`;
+  origin = `http://${loopback}:${server.port}`;
   return {
     loginUrl: origin + loginPath,
     startUrl: origin + startPath,

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Addresses, DevProcess } from "../support/dev-process.ts";
-import { RunningCommand, run } from "../support/process.ts";
+import { unusedPort } from "../support/ports.ts";
+import { expectFailure, RunningCommand, run } from "../support/process.ts";
 import { testDirectory } from "../support/server.ts";
 
 const free = ["--port", "0", "--admin-port", "0"];
@@ -20,9 +21,10 @@ describe("onair dev", () => {
   let dev: DevProcess;
   let first: Addresses;
   const data = join(directory, "main");
+  const home = join(directory, "home");
 
   beforeAll(async () => {
-    dev = new DevProcess(["--data", data, ...free, "--json"], directory);
+    dev = new DevProcess(["--data", data, ...free, "--json"], directory, { XDG_CONFIG_HOME: home });
     first = await dev.addresses();
   });
 
@@ -55,6 +57,38 @@ describe("onair dev", () => {
     expect((await fetch(first.docs_url)).status).toBe(200);
     const login = await fetch(first.sign_in_url, { redirect: "manual" });
     expect(login.headers.get("location")).toStartWith(`${public_url}/oauth/authorize?`);
+  });
+
+  test("has a second application without webhook URL and subscriptions, for guides", async () => {
+    const env = { XDG_CONFIG_HOME: home };
+    const shown = await run(["app", "show", "--json", "--profile", "guide"], { env });
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      client_id: first.guide.client_id,
+      name: "Guide app",
+      webhook_url: null,
+      subscriptions: { used: 0 },
+    });
+  });
+
+  test("stores a profile, so that commands work at once", async () => {
+    const env = { XDG_CONFIG_HOME: home };
+    const shown = await run(["app", "show", "--json"], { env });
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      client_id: first.client_id,
+      subscriptions: { used: 30 },
+    });
+    expect((await run(["deliveries", "list", "--json"], { env })).code).toBe(0);
+    expect(statSync(join(home, "onair", "profiles", "dev.json")).mode & 0o777).toBe(0o600);
+    // A profile of the user wins.
+    const profile = { url: first.public_url, clientId: first.guide.client_id, clientSecret: "wrong" };
+    writeFileSync(join(home, "onair", "profiles", "default.json"), JSON.stringify(profile), { mode: 0o600 });
+    expect((await run(["app", "show"], { env })).code).toBe(1);
+    rmSync(join(home, "onair", "profiles", "default.json"));
+  });
+
+  test("--json prints one JSON object, and nothing else on standard output", async () => {
+    await dev.shows("verified");
+    expect(JSON.parse(dev.stdout)).toMatchObject({ client_id: first.client_id });
   });
 
   test("keeps the rate limit of a real platform", async () => {
@@ -199,4 +233,28 @@ describe("settings of onair dev", () => {
     expect(code).toBe(0);
     for (const word of ["--json", "--no-events", "--data", ".onair", ".env"]) expect(stdout).toContain(word);
   });
+});
+
+test("each of the four ports has an option, and one in use is named", async () => {
+  const cwd = join(directory, "ports");
+  mkdirSync(join(cwd, "onair", "profiles"), { recursive: true });
+  // A profile for a platform elsewhere stays.
+  const elsewhere = { url: "https://api.example.com", clientId: "x", clientSecret: "y" };
+  const file = join(cwd, "onair", "profiles", "dev.json");
+  writeFileSync(file, JSON.stringify(elsewhere), { mode: 0o600 });
+  const numbers = new Set<number>();
+  while (numbers.size < 4) numbers.add(await unusedPort());
+  const ports = [...numbers].map(String);
+  const names = ["--port", "--admin-port", "--receiver-port", "--sign-in-port"];
+  const args = names.flatMap((name, i) => [name, ports[i] ?? ""]);
+  const dev = new DevProcess(["--json", "--no-events", ...args], cwd, { XDG_CONFIG_HOME: cwd });
+  const { public_url, admin_url, receiver_url, sign_in_url } = await dev.addresses();
+  const urls = [public_url, admin_url, receiver_url, sign_in_url];
+  expect(urls.map((url) => new URL(url).port)).toEqual(ports);
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(elsewhere);
+  const other = ["--data", join(directory, "other"), "--port", "0", "--admin-port", "0"];
+  const taken = await run(["dev", ...other, "--receiver-port", ports[0] ?? ""]);
+  expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining("with --receiver-port")]);
+  expect(await dev.end()).toBe(0);
+  expectFailure(await run(["dev", "--sign-in-port", "99999"]), 2, "--sign-in-port must be a port");
 });

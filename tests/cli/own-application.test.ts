@@ -284,7 +284,12 @@ describe("which API deliveries uses", () => {
     ["a token", [], token, "own"],
     ["an operator key", [], operator, "all"],
     ["an operator key beside a profile", [], { ...env, ...operator }, "all"],
-    ["an operator key beside a token", [], { ...operator, ONAIR_TOKEN: mine.token }, "all"],
+    [
+      "an operator key beside a token",
+      [],
+      { ...token, ...operator, ONAIR_ADMIN_URL: server.adminUrl },
+      "all",
+    ],
     ["--profile beside an operator key", ["--profile", "default"], { ...env, ...operator }, "own"],
     ["--token beside an operator key", flags, operator, "own"],
   ])("%s", async (_, args, variables, api) => {

@@ -180,7 +180,7 @@ describe("a platform to develop against", () => {
     expect(await second.app.store.users.count()).toBe(301);
     const subscriptions = await second.app.store.subscriptions.ofApplication(kept.client_id);
     expect(subscriptions.length).toBe(29);
-    expect((await second.app.store.applications.all()).length).toBe(1);
+    expect((await second.app.store.applications.all()).length).toBe(2);
     await moved(second, 2);
     expect(
       (await second.app.store.livestreams.all()).find((one) => one.channel_id === mine.channel_id),

@@ -13,6 +13,7 @@ export interface Addresses {
   readonly client_secret: string;
   readonly access_token: string;
   readonly webhook_secret: string;
+  readonly guide: { readonly client_id: string; readonly client_secret: string };
 }
 
 /** A process of `onair dev`. */
@@ -20,6 +21,11 @@ export class DevProcess extends RunningCommand {
   constructor(args: readonly string[], cwd: string, env: Record<string, string> = {}) {
     // As `bun run dev` starts it.
     super(["dev", ...args], { command: fromSource, cwd, env });
+  }
+
+  /** Its log is on standard error with `--json`. */
+  override get lines(): string[] {
+    return this.output.split("\n").slice(0, -1);
   }
 
   async addresses(): Promise<Addresses> {

@@ -44,6 +44,9 @@ const suffix = ".json";
 /** The name of the profile to use when the user names no profile. */
 export const defaultProfile = "default";
 
+/** The profile that `onair dev` stores; commands use it when no profile is named and there is no default one. */
+export const devProfile = "dev";
+
 /** Returns the name of the profile to use: `given`, else the name in `ONAIR_PROFILE`, else the default. */
 export function profileNameOf(given: string | undefined, env: Environment): string {
   return given ?? (env["ONAIR_PROFILE"] || defaultProfile);

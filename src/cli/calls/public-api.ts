@@ -7,7 +7,14 @@ import type { Environment } from "../../server/settings/read-config.ts";
 import { type Given, readHttpUrl, valued } from "../arguments.ts";
 import { note } from "../output/print.ts";
 import { publicRefusal, request } from "./http.ts";
-import { defaultProfile, isProfileName, type Profile, Profiles, profileNameOf } from "./profiles.ts";
+import {
+  defaultProfile,
+  devProfile,
+  isProfileName,
+  type Profile,
+  Profiles,
+  profileNameOf,
+} from "./profiles.ts";
 import { type NamedData, namesData } from "./target.ts";
 
 /** The public API, and the credentials with which a command uses it. */
@@ -29,7 +36,7 @@ export const publicOptions = valued("url", "token", "profile");
 type GivenTarget = Given<typeof publicOptions>;
 
 export const publicHelp = `  --profile NAME the profile of "onair login" with platform and credentials (ONAIR_PROFILE, default:
-                 "default")
+                 "default", else "dev", which "onair dev" stores)
   --url URL, --token TOKEN
                  instead: the public listener (ONAIR_URL, default: http://127.0.0.1:8080) and an
                  access token with the scope events:subscribe (better in ONAIR_TOKEN, because other
@@ -68,7 +75,9 @@ export function usesPublicApi(given: GivenTarget & NamedData, env: Environment):
   if (namesData(given)) return false;
   if (operatorVariables.some((name) => env[name])) return false;
   const { ONAIR_TOKEN, ONAIR_PROFILE } = env;
-  return Boolean(ONAIR_TOKEN || ONAIR_PROFILE) || new Profiles(env).names().includes(defaultProfile);
+  if (ONAIR_TOKEN || ONAIR_PROFILE) return true;
+  const names = new Profiles(env).names();
+  return names.includes(defaultProfile) || names.includes(devProfile);
 }
 
 function ofToken(token: string, given: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
@@ -90,7 +99,9 @@ function ofToken(token: string, given: GivenTarget, env: Environment, mistakes: 
 
 function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
   const profiles = new Profiles(env);
-  const name = profileNameOf(profile, env);
+  const named = profileNameOf(profile, env);
+  const isUnnamed = profile === undefined && !env["ONAIR_PROFILE"];
+  const name = isUnnamed && !profiles.find(named) && profiles.find(devProfile) ? devProfile : named;
   const found = isProfileName(name) ? profiles.find(name) : null;
   const noTarget = {
     url: "",

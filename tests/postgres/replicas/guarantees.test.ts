@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { databaseFor, hasPostgres } from "../../support/postgres.ts";
 import { ownProcess } from "../../support/process.ts";
+import { event, publish, subscribe } from "../../support/publishing.ts";
 import {
   category,
   channel,
@@ -107,6 +108,24 @@ const rows: readonly Row[] = [
     change: ({ id }) =>
       changed.admin("PATCH", `/admin/v1/applications/${id}`, { scopes: ["events:subscribe"] }),
     after: 403,
+  },
+  {
+    name: "a filter",
+    withinMs: 0,
+    async prepare(application) {
+      await changed.admin("PATCH", `/admin/v1/applications/${application.id}`, { delivery: "stream" });
+      await subscribe(changed, application, ["channel.followed"], 1);
+    },
+    change: ({ id }) => {
+      const filters = { "channel.followed": { follower: { username: "not_the_follower" } } };
+      return changed.admin("PATCH", `/admin/v1/applications/${id}`, { filters });
+    },
+    look: async () => {
+      const published = await publish(looked, event("channel.followed", { broadcaster_user_id: 1 }));
+      return published.body["deliveries"];
+    },
+    before: 1,
+    after: 0,
   },
   {
     name: "a removed user",

@@ -5,6 +5,7 @@ import { everything } from "../../../src/domain/deliveries.ts";
 import { newId } from "../../../src/domain/ids.ts";
 import { day, hour, minute } from "../../../src/domain/time.ts";
 import { type Gate, starts, ways } from "./engine-process.ts";
+import { type FilterName, filterNames, filters, nameOf } from "./filters.ts";
 import {
   applicationIds,
   broadcasters,
@@ -37,6 +38,17 @@ export function rotate(on: Platform, application: KnownApplication) {
 
 export const enable = (on: Platform, application: KnownApplication) =>
   on.changing(application, () => on.process.dispatcher.enable(application.id));
+
+/** Sets filters in place of all others. Where nothing else changes meanwhile, they are stored when that is acknowledged. */
+export async function setFilters(on: Platform, application: KnownApplication, to: FilterName): Promise<void> {
+  const isAlone = application.changing === 0;
+  on.promises.filtering.asked(application, to);
+  const asked = ++application.filtersAsked;
+  await update(on, application, { filters: filters[to].changes });
+  if (!isAlone || application.filtersAsked !== asked || application.committed === null) return;
+  if (nameOf(application.committed.filters) !== to)
+    on.promises.problems.push(`${application.id} has not the filters "${to}", which were acknowledged`);
+}
 
 export function removeApplication(on: Platform, application: KnownApplication) {
   application.wasDisabled = true;
@@ -144,6 +156,7 @@ const weights = {
   "set clock": 1,
   change: 4,
   "change while it connects": 3,
+  "set filters": 3,
   "switch subscription": 2,
   "remove application": 1,
   "remove user": 1,
@@ -178,6 +191,7 @@ const ingredients = fc.record({
   waits: some([20, 300, 1_000, 6_000, boundsMs.healthy, boundsMs.recovering, 7 * hour, 25 * hour, 4 * day]),
   clocks: some([-3 * day, -hour, -2 * minute, 2 * minute, hour, 3 * day]),
   changes: some(Object.keys(changes) as Change[]),
+  filters: some(filterNames),
   ways: some(ways, 3),
   sides: some(["to", "from"] as const),
   /** How many turns of the event loop pass behind a command; null: all that there are. */
@@ -213,6 +227,7 @@ function happeningOf(of: Ingredients) {
     one("set clock", { ms: fc.constantFrom(...of.clocks) }),
     one("change", { application, to: fc.constantFrom(...of.changes) }),
     one("change while it connects", { application, broadcaster, to: fc.constantFrom(...outdating) }),
+    one("set filters", { application, to: fc.constantFrom(...of.filters) }),
     one("switch subscription", { application, broadcaster }),
     one("remove application", { application }),
     one("remove user", { broadcaster }),
@@ -248,6 +263,9 @@ const answered = (answer: Answer): Happening[] => [
   { do: "publish", broadcaster: 1, count: 1, livesMs: null },
 ];
 
+const published = (counts: readonly number[]): Happening[] =>
+  counts.map((count) => ({ do: "publish", broadcaster: 1, count, livesMs: null }));
+
 /** Short runs, made in any case, each of which breaks a promise if one rule of the delivery is wrong. */
 export const examples: Command[][] = [
   // A receiver that fails asks for the time of the next attempt, and is not attempted before.
@@ -267,6 +285,15 @@ export const examples: Command[][] = [
   inOrder(
     { do: "change", application: "A", to: "one at once" },
     { do: "answer and publish", ...one, answer: "slow" },
+  ),
+  // An event that a filter excludes has no delivery for that application, and takes no sequence number.
+  inOrder(
+    { do: "set filters", application: "A", to: "only ada" },
+    { do: "set filters", application: "B", to: "not ada" },
+    ...published([1, 1, 1, 10]),
+    { do: "set filters", application: "A", to: "ben in this version" },
+    { do: "set filters", application: "B", to: "none" },
+    ...published([1, 3, 10, 1]),
   ),
 ];
 
@@ -309,6 +336,8 @@ async function happens(on: Platform, one: Happening): Promise<void> {
       return on.begun(changes[one.to](on, on.application(one.application)), one.to);
     case "change while it connects":
       return changeWhileItConnects(on, one);
+    case "set filters":
+      return on.begun(setFilters(on, on.application(one.application), one.to), one.do);
     case "switch subscription":
       return on.begun(switchSubscription(on, on.application(one.application), one.broadcaster), one.do);
     case "remove application":

@@ -10,6 +10,7 @@ import { keptLog } from "../kept-log.ts";
 import { loggedDeliveries, newEvent, storedApplication, type TestStore } from "../store.ts";
 import { VirtualTime } from "../virtual-time.ts";
 import { type EngineProcess, engineProcess, type Start } from "./engine-process.ts";
+import { eventType, type FilterName, followers, nameOf } from "./filters.ts";
 import { answerOf, boundsMs, Promises } from "./promises.ts";
 import { Receivers, type SeenAttempt } from "./receivers.ts";
 
@@ -20,6 +21,10 @@ export interface KnownApplication {
   committed: Application | null;
   /** Changes that are asked for and not acknowledged: meanwhile either state may hold. */
   changing: number;
+  /** The filters that may be in force: those of the last commit, and those that are asked for. */
+  filters: Set<FilterName>;
+  /** How often other filters were asked for. */
+  filtersAsked: number;
   /** Since then waits may be shorter: a person has asked for something, the clock was set, a process has begun. */
   excusedAt: number;
   /** Until then its receiver has asked to be left alone. */
@@ -49,6 +54,8 @@ export const newlyKnown = (id: string): KnownApplication => ({
   id,
   committed: null,
   changing: 0,
+  filters: new Set(["none"]),
+  filtersAsked: 0,
   excusedAt: 0,
   pausedUntil: 0,
   wellSince: null,
@@ -127,8 +134,13 @@ export const broadcasters = [1, 2] as const;
 export const applicationIds = ["A", "B", "C"] as const;
 /** Half of the connections, which one endpoint may have, are more than its concurrency: that is what ends its attempts. */
 const limits = { concurrency: 4, connections: 24 };
-const event = { event: "channel.followed", version: 1 };
 const retention = { deliveredMs: hour, failedMs: 2 * day, bodiesMs: hour };
+/**
+ * A run publishes few events at once when it has published this many: of more, a receiver that refuses the first attempts
+ * of each takes the last only after days.
+ */
+const mostEvents = 700;
+const few = 10;
 /** An engine that is stopped ends within this virtual time, unless something hangs. */
 const longestStopMs = hour;
 /** Of processor time, because other programs may use the machine as well. */
@@ -228,12 +240,22 @@ export class Platform {
     const published_at = this.time.now();
     const fields = { broadcaster_user_id: broadcaster, published_at };
     const expires_at = livesMs === null ? null : published_at + livesMs;
-    const events = Array.from({ length: count }, () =>
-      newEvent(`e${++this.#events}`, { ...fields, expires_at }),
-    );
+    const length = Math.min(count, Math.max(few, mostEvents - this.#events));
+    const about = Array.from({ length }, () => {
+      const number = ++this.#events;
+      return { id: `e${number}`, follower: followers[number % followers.length] ?? "ada" };
+    });
+    const events = about.map(({ id, follower }) => {
+      const body = JSON.stringify({ data: { follower: { username: follower } } });
+      return newEvent(id, { ...fields, body, expires_at });
+    });
     if (expires_at !== null) for (const { id } of events) this.promises.expiring.set(id, expires_at);
     const { sink } = this.process;
-    const made = count <= 3 ? await Promise.all(events.map(sink.publish)) : await sink.publishAll(events);
+    const { filtering, applications, subscriptions } = this.promises;
+    const its = [...subscriptions.values()].filter((one) => one.broadcaster === broadcaster);
+    const ended = filtering.begin(about, applications.values(), its);
+    const publishing = length <= 3 ? Promise.all(events.map(sink.publish)) : sink.publishAll(events);
+    const made = await publishing.finally(ended);
     for (const { id, deliveries } of made) this.acknowledged.set(id, deliveries);
   }
 
@@ -246,7 +268,7 @@ export class Platform {
     } finally {
       if (process === this.process) {
         await this.#look(application);
-        application.changing--;
+        if (--application.changing === 0) this.#lookAtFilters(application);
       }
     }
   }
@@ -262,10 +284,15 @@ export class Platform {
     this.promises.renewed(application);
   }
 
+  /** No change is under way: only the stored filters are in force. */
+  #lookAtFilters(application: KnownApplication): void {
+    application.filters = new Set([nameOf(application.committed?.filters ?? {})]);
+  }
+
   async subscribe(application: KnownApplication, broadcaster: number): Promise<void> {
     const user = userFrom({ id: broadcaster, username: `user_${broadcaster}` });
     await this.#store.users.upsert([user], "2026-01-14T16:00:00.000Z");
-    const wanted = [{ broadcaster_user_id: broadcaster, ...event }];
+    const wanted = [{ broadcaster_user_id: broadcaster, ...eventType }];
     const request = { applicationId: application.id, wanted, limit: 100 };
     const { removed } = this.promises;
     const { results } = await this.#store.subscriptions.subscribe(request, this.time.now());
@@ -315,6 +342,7 @@ export class Platform {
     for (const one of applications.values()) {
       one.changing = 0;
       await this.#look(one);
+      this.#lookAtFilters(one);
       const endpoint = endpoints.find(({ application_id }) => application_id === one.id);
       this.promises.restored(one, endpoint ?? null, this.time.now());
     }

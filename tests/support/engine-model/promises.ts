@@ -5,6 +5,7 @@ import type { Attempt, DeliveryRecord } from "../../../src/domain/deliveries.ts"
 import { disableAfterMs, type Endpoint } from "../../../src/domain/endpoints.ts";
 import { day, hour, minute, second } from "../../../src/domain/time.ts";
 import type { VirtualTime } from "../virtual-time.ts";
+import { Filtering } from "./filters.ts";
 import {
   type KnownApplication,
   type KnownDelivery,
@@ -50,6 +51,7 @@ export class Promises {
   readonly applications = new Map<string, KnownApplication>();
   readonly subscriptions = new Map<string, KnownSubscription>();
   readonly deliveries = new Map<string, KnownDelivery>();
+  readonly filtering = new Filtering();
   /** When events with a time to live expire. */
   readonly expiring = new Map<string, number>();
   readonly #dropped = new Map<string, Set<string>>();
@@ -95,6 +97,10 @@ export class Promises {
     if (!of) throw new Error(`there is no subscription ${subscription}`);
     const delivery = newlyKnownDelivery({ id, subscription: of, sequence, event });
     this.deliveries.set(id, delivery);
+    if (this.filtering.isKeptAway(event, of.application))
+      this.problems.push(
+        `the event ${event} has a delivery for ${of.application.id}, whose filter excludes it`,
+      );
     return delivery;
   }
 
@@ -315,6 +321,7 @@ export class Promises {
       delivery.lateUntil = this.attempts;
     }
     this.#underWay.clear();
+    this.filtering.processEnds();
   }
 
   excuse(application: KnownApplication): void {

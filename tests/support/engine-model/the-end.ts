@@ -24,6 +24,7 @@ export async function comesToItsEnd(on: Platform): Promise<void> {
   const log = await on.log();
   const problems = [
     ...lost(on, log),
+    ...missing(on, log),
     ...log.flatMap((one) => wrongEnd(on, one)),
     ...gaps(log),
     ...leftOver(on),
@@ -43,6 +44,17 @@ function lost(on: Platform, log: readonly DeliveryRecord[]): string[] {
   return [...on.acknowledged]
     .filter(([id, deliveries]) => (counts.get(id)?.length ?? 0) !== deliveries)
     .map(([id]) => `deliveries of the event ${id} are missing`);
+}
+
+/** What no filter excludes has a delivery for each subscription. */
+function missing(on: Platform, log: readonly DeliveryRecord[]): string[] {
+  const made = new Set(log.map(({ event_id, subscription_id }) => `${event_id} ${subscription_id}`));
+  return [...on.acknowledged.keys()].flatMap((event) =>
+    on.promises.filtering
+      .receiversOf(event)
+      .filter(({ id }) => !made.has(`${event} ${id}`))
+      .map(({ application }) => `the event ${event} has no delivery for ${application.id}`),
+  );
 }
 
 /** Each has ended in a state for which there is a reason. */

@@ -18,9 +18,14 @@ if (file === undefined) {
   process.stderr.write("Usage: bun scripts/openapi-types.ts FILE\n");
   process.exit(2);
 }
-const { default: openapiTypescript, astToString } = await import("openapi-typescript");
+const { default: openapiTypescript, astToString, NULL } = await import("openapi-typescript");
 const document = await Bun.file(file).text();
 // A field with a default is optional in a request.
-process.stdout.write(astToString(await openapiTypescript(document, { defaultNonNullable: false })));
+const types = await openapiTypescript(document, {
+  defaultNonNullable: false,
+  // openapi-typescript reads `const: null` as unknown.
+  transform: (schema) => (schema.const === null ? NULL : undefined),
+});
+process.stdout.write(astToString(types));
 
 export {};

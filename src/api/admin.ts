@@ -95,6 +95,7 @@ export const adminRoutes: readonly Row[] = [
   ["/console/session", { GET: everyRole, POST: everyRole, DELETE: everyRole }, consoleRoutes],
   ["/docs/*", { GET: "anyone" }, referenceRoutes],
   ["/openapi.json", { GET: "anyone" }, referenceRoutes],
+  ["/openapi-3.0.json", { GET: "anyone" }, referenceRoutes],
 ];
 
 /** Returns the app of the admin listener. */

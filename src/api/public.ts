@@ -59,6 +59,7 @@ export const openRoutes: readonly RouteRow<PublicListener, PublicDeps, OpenAcces
   ["/inter.woff2", { GET: "unlimited" }, docsRoutes],
   ["/docs/api/*", { GET: "anyone" }, referenceRoutes],
   ["/openapi.json", { GET: "anyone" }, referenceRoutes],
+  ["/openapi-3.0.json", { GET: "anyone" }, referenceRoutes],
 ];
 
 /** The routes with a token: path, who may call each method, and what registers it. */

@@ -94,6 +94,128 @@ describe("the document", () => {
   });
 });
 
+/** The schemas of a document, nested ones included, with their places. */
+function schemasOf(part: unknown, place = "", isSchema = false): [string, Record<string, unknown>][] {
+  if (typeof part !== "object" || part === null) return [];
+  const own: [string, Record<string, unknown>][] = isSchema ? [[place, part as Record<string, unknown>]] : [];
+  for (const [name, value] of Object.entries(part)) {
+    if (["example", "examples", "default", "enum", "const"].includes(name) && !place.endsWith("properties"))
+      continue;
+    const isMap = /(^|[/])(properties|schemas|anyOf|allOf|oneOf)$/.test(place) || name === "schema";
+    const isPart = isSchema && ["items", "additionalProperties"].includes(name);
+    own.push(...schemasOf(value, `${place}/${name}`, isMap || isPart));
+  }
+  return own;
+}
+
+describe("generators of clients", () => {
+  const schemas = schemasOf(document);
+
+  test("get integers of 64 bits wherever a number may not fit 32", () => {
+    const integers = schemas.filter(([, { type }]) => [type].flat().includes("integer"));
+    expect(integers.length).toBeGreaterThan(100);
+    const narrow = integers.filter(
+      ([, { format, maximum, const: only }]) =>
+        format !== "int64" && !(Number(maximum ?? only) <= 2_147_483_647),
+    );
+    expect(narrow.map(([place]) => place)).toEqual([]);
+    const ids = integers.filter(([, { maximum }]) => maximum === Number.MAX_SAFE_INTEGER);
+    expect(ids.length).toBeGreaterThan(10);
+  });
+
+  test("get null as a constant outside of unions, and maps as additional properties", () => {
+    const isOption = (place: string) => /[/]anyOf[/][0-9]+$/.test(place);
+    const nulls = schemas.filter(([place, { type }]) => type === "null" && !isOption(place));
+    expect(nulls.map(([place]) => place)).toEqual([]);
+    expect(schemas.filter(([, schema]) => schema["const"] === null)).toHaveLength(6);
+    expect(schemas.filter(([, schema]) => "patternProperties" in schema)).toEqual([]);
+  });
+
+  test("get one form for tokens, with `grant_type` once", () => {
+    const { properties, required, ...rest } = document.components.schemas["TokenForm"] as Schema;
+    expect(rest).not.toContainAnyKeys(["anyOf", "oneOf", "additionalProperties"]);
+    expect(required).toEqual(["grant_type"]);
+    expect(properties).toMatchObject({
+      grant_type: { type: "string", enum: ["client_credentials", "authorization_code", "refresh_token"] },
+      code_verifier: {
+        minLength: 43,
+        description: expect.stringMatching(/^With `authorization_code`: Required/),
+      },
+      client_id: { description: expect.stringMatching(/^Client id/) },
+    });
+    expect(Object.keys(properties).sort()).toEqual([
+      "client_id",
+      "client_secret",
+      "code",
+      "code_verifier",
+      "grant_type",
+      "redirect_uri",
+      "refresh_token",
+      "scope",
+    ]);
+  });
+});
+
+interface Schema {
+  readonly properties: Readonly<Record<string, object>>;
+  readonly required: readonly string[];
+  readonly [keyword: string]: unknown;
+}
+
+describe.each(["public", "admin"] as const)("GET /openapi-3.0.json of the %s API", (listener) => {
+  const url = listener === "public" ? server.publicUrl : server.adminUrl;
+  const read = async (path: string) => (await fetch(`${url}${path}`)).json() as Promise<OpenApiDocument>;
+
+  test("is valid under the recommended rules of Redocly, with all operations and events", async () => {
+    const form = await read("/openapi-3.0.json");
+    const newest = await read("/openapi.json");
+    expect(await lint(form)).toEqual([]);
+    expect(form.openapi).toBe("3.0.3");
+    expect(operations(form).map(({ name }) => name)).toEqual(operations(newest).map(({ name }) => name));
+    expect(form).not.toHaveProperty("webhooks");
+    expect(Object.keys(form["x-webhooks"] ?? {})).toEqual(Object.keys(newest.webhooks));
+    expect(form.components.schemas).toContainKey("EndpointFailingEvent");
+  });
+
+  test("has no keyword that OpenAPI 3.0 lacks", async () => {
+    const form = schemasOf(await read("/openapi-3.0.json"));
+    expect(form.length).toBeGreaterThan(100);
+    const newer = ["const", "patternProperties", "examples", "$defs", "prefixItems"];
+    const found = form.filter(
+      ([, schema]) =>
+        Array.isArray(schema["type"]) ||
+        schema["type"] === "null" ||
+        newer.some((keyword) => keyword in schema) ||
+        ("$ref" in schema && Object.keys(schema).length > 1),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test("lets the same fields be null", async () => {
+    const { components } = await read("/openapi-3.0.json");
+    const name = listener === "public" ? "SubscriptionHealth" : "Endpoint";
+    expect(components.schemas[name]).toMatchObject({
+      properties: {
+        disabled_reason: {
+          type: "string",
+          nullable: true,
+          allOf: [{ $ref: "#/components/schemas/DisabledReasonOrNull" }],
+        },
+      },
+    });
+    const { enum: reasons } = components.schemas["DisabledReasonOrNull"] as { enum?: unknown[] };
+    expect(reasons?.at(-1)).toBeNull();
+  });
+
+  test("may be kept and asked for again", async () => {
+    const first = await fetch(`${url}/openapi-3.0.json`);
+    expect([first.status, first.headers.get("content-type")]).toEqual([200, "application/json"]);
+    const etag = first.headers.get("etag") ?? "";
+    const again = await fetch(`${url}/openapi-3.0.json`, { headers: { "if-none-match": etag } });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+  });
+});
+
 test("the introduction lists the error codes of the listener with their statuses, and no other", () => {
   const rows = [...String(document.info["description"]).matchAll(/^\| ([1-5][0-9]{2}) +\| ([^|]*)\|/gm)];
   const listed = rows.flatMap(([, status, codes = ""]) =>

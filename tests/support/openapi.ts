@@ -36,6 +36,8 @@ export interface OpenApiDocument {
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, OperationObject>>;
   webhooks: Record<string, { post: OperationObject }>;
+  /** The webhooks in OpenAPI 3.0. */
+  "x-webhooks"?: Record<string, { post: OperationObject }>;
   components: {
     schemas: Record<string, object>;
     responses: Record<string, ResponseObject>;

@@ -15,6 +15,17 @@ export function component(name: string, part: Json): Json {
   return { [mark]: name, ...part };
 }
 
+/**
+ * Returns a schema whose integers have `format: int64` if their maximum does not fit 32 bits. Generators of clients
+ * make them 32-bit without it.
+ */
+export function wide(schema: Json): Json {
+  const { type, format, maximum } = schema;
+  const isInteger = type === "integer" || (Array.isArray(type) && type.includes("integer"));
+  const fits = typeof maximum === "number" && maximum < 2 ** 31;
+  return isInteger && format === undefined && !fits ? { ...schema, format: "int64" } : schema;
+}
+
 /** Returns a response header, as a component that responses share. */
 export function header(
   name: string,
@@ -22,7 +33,7 @@ export function header(
   type: "string" | "integer" | "boolean",
   example: string | number | boolean,
 ): Json {
-  return component(`headers/${name}`, { description, schema: { type }, example });
+  return component(`headers/${name}`, { description, schema: wide({ type }), example });
 }
 
 /** The server's URL in the examples of routes. The document replaces it by the real one. */

@@ -1,4 +1,12 @@
-import { OptionalKind, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import {
+  OptionalKind,
+  type Static,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TUnion,
+  Type,
+} from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { newId } from "../../domain/ids.ts";
 import type { Store } from "../../domain/store.ts";
@@ -12,6 +20,7 @@ import {
   scopesWithin,
   secretHash,
 } from "../../domain/tokens.ts";
+import { oneOf } from "../../domain/validation/fields.ts";
 import { type Access, admitAnyone, requireWithinLimit } from "./access.ts";
 import { clientNetworkOf, type RequestContext } from "./context.ts";
 import { Seal } from "./cursors.ts";
@@ -194,12 +203,36 @@ export function Form<Fields extends TProperties>(
   return Type.Object(fields, { ...asForm, ...about, ...(example && { examples: [example] }) });
 }
 
-/** One of several forms, distinguished by `grant_type`. */
+/**
+ * One of several forms, distinguished by `grant_type`. The OpenAPI document has one object with the fields of all:
+ * generators of clients send the fields of each form of a union, and so `grant_type` several times.
+ */
 export function FormByGrantType<Forms extends TObject[]>(
   forms: [...Forms],
   { example, ...about }: { $id: string; description: string; example: object },
 ) {
-  return Type.Union(forms, { ...asForm, ...about, examples: [example] });
+  const names = new Set(forms.flatMap(({ properties }) => Object.keys(properties)));
+  const fields = Object.fromEntries([...names].map((name) => [name, fieldOfForms(forms, name)]));
+  const shown = Type.Object(fields, { ...asForm, ...about, forms, examples: [example] });
+  return Type.Unsafe<Static<TUnion<Forms>>>(shown);
+}
+
+const grantTypeOf = ({ properties }: TObject): string => properties["grant_type"]?.["const"];
+
+/** Returns the schema of a field of several forms. Its description has the grant types for which it differs. */
+function fieldOfForms(forms: readonly TObject[], name: string): TSchema {
+  if (name === "grant_type") return oneOf(forms.map(grantTypeOf), { description: "Grant type." });
+  const having = forms.filter(({ properties }) => name in properties);
+  const descriptions = having.map((form) => {
+    const { description, ...schema } = form.properties[name] as TSchema;
+    const needed = OptionalKind in schema ? "" : "Required. ";
+    return [`\`${grantTypeOf(form)}\``, `${needed}${description}`] as const;
+  });
+  const isSame = having.length === forms.length && new Set(descriptions.map(([, text]) => text)).size === 1;
+  const description = isSame
+    ? descriptions[0]?.[1]
+    : descriptions.map(([grantType, text]) => `With ${grantType}: ${text}`).join(" ");
+  return Type.Optional({ ...having[0]?.properties[name], description } as TSchema);
 }
 
 const asForm = {
@@ -252,12 +285,12 @@ export function repetition(repeated: ReadonlySet<string>, forms: readonly TObjec
 
 /** Returns the alternatives of a form. */
 function formsOf(form: TSchema): readonly TObject[] {
-  return form["anyOf"] ?? [form];
+  return form["forms"] ?? [form];
 }
 
 /** Returns the fields of a form by its schema. Throws `invalid_request` for a missing one. */
 function readFields(form: TSchema, parameters: Parameters): Record<string, string> {
-  const { properties } = (form["anyOf"] ? byGrantType(form["anyOf"], parameters) : form) as TObject;
+  const { properties } = (form["forms"] ? byGrantType(form["forms"], parameters) : form) as TObject;
   const fields: Record<string, string> = {};
   for (const [name, property] of Object.entries(properties)) {
     const text = OptionalKind in property ? parameters.get(name) : required(parameters, name);
@@ -267,7 +300,7 @@ function readFields(form: TSchema, parameters: Parameters): Record<string, strin
 }
 
 function byGrantType(forms: readonly TObject[], parameters: Parameters): TObject {
-  const grantTypes: string[] = forms.map(({ properties }) => properties["grant_type"]?.["const"]);
+  const grantTypes = forms.map(grantTypeOf);
   const form = forms[grantTypes.indexOf(required(parameters, "grant_type"))];
   if (form) return form;
   const known = grantTypes.join(", ");

@@ -80,7 +80,7 @@ const RefreshTokenForm = Form(
 
 const TokenForm = FormByGrantType([ClientCredentialsForm, AuthorizationCodeForm, RefreshTokenForm], {
   $id: "TokenForm",
-  description: "One of several forms, chosen by `grant_type`.",
+  description: "Requests a token. `grant_type` determines which other fields are required.",
   example: {
     grant_type: "authorization_code",
     code: "onair_ac_p4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6w",

@@ -8,6 +8,7 @@ import {
   type Json,
   mark,
   type RouteDetail,
+  wide,
 } from "../http/documentation.ts";
 import { named } from "../http/parameters.ts";
 
@@ -181,6 +182,8 @@ function completeParameter({ name, description, examples, schema, ...given }: Wr
   };
 }
 
+const jsonType = "application/json";
+
 interface RequestBody {
   readonly required: boolean;
   readonly content: Json;
@@ -189,12 +192,14 @@ interface RequestBody {
 function requestBodyOf({ requestBody, json, ndjson }: WrittenOperation): RequestBody | null {
   const declared = schemaOf(requestBody?.content);
   if (!declared && !json && !ndjson) return null;
-  const { contentMediaType = "application/json", examples, ...schema } = declared ?? noSchema;
+  const { contentMediaType = jsonType, examples, additionalProperties, ...fields } = declared ?? noSchema;
+  // OpenAPI Generator refuses this keyword in a form, where it is true anyway.
+  const schema = contentMediaType === jsonType ? { additionalProperties, ...fields } : fields;
   return {
     required: !(OptionalKind in schema),
     content: {
       ...(declared && { [contentMediaType]: { schema: documentSchema(schema), example: examples?.[0] } }),
-      ...(json && { "application/json": { schema: documentSchema(json.schema), example: json.example } }),
+      ...(json && { [jsonType]: { schema: documentSchema(json.schema), example: json.example } }),
       ...(ndjson && { "application/x-ndjson": lines(ndjson.description, ndjson.example) }),
     },
   };
@@ -296,6 +301,7 @@ export function hoist(document: Json): Json {
 /** Keywords that only this project's readers and checks use. */
 const ownKeywords = new Set([
   "$id",
+  "forms",
   "trim",
   "errorMessage",
   "refine",
@@ -303,27 +309,50 @@ const ownKeywords = new Set([
   "noValidate",
   "contentMediaType",
 ]);
-const schemaMaps = new Set(["properties", "patternProperties"]);
 const schemas = new Set(["items", "additionalProperties"]);
 
-/** Returns a TypeBox schema as plain JSON Schema. A schema with an `$id` becomes a component. */
+/**
+ * Returns a TypeBox schema as plain JSON Schema, in words that generators of clients read. A schema with an `$id` becomes
+ * a component.
+ */
 export function documentSchema(schema: TSchema): Json {
   const plain: Json = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined || ownKeywords.has(keyword) || value === webAddressFormat) continue;
     plain[keyword] = keywordValue(keyword, value);
   }
-  const shown = Array.isArray(plain["anyOf"]) ? readableUnion(plain, plain["anyOf"]) : plain;
+  const shown = readable(plain);
   return schema.$id === undefined ? shown : component(`schemas/${schema.$id}`, shown);
 }
 
 function keywordValue(keyword: string, value: unknown): unknown {
   if (keyword === "$ref") return `#/components/schemas/${value}`;
   if (typeof value !== "object" || value === null) return value;
-  if (keyword === "anyOf") return (value as TSchema[]).map(documentSchema);
+  if (keyword === "anyOf") return (value as TSchema[]).map(optionSchema);
   if (schemas.has(keyword)) return documentSchema(value as TSchema);
-  if (!schemaMaps.has(keyword)) return value;
+  if (keyword !== "properties") return value;
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, documentSchema(schema)]));
+}
+
+/** In a union, generators read null as a type. */
+function optionSchema(option: TSchema): Json {
+  return option["type"] === "null" ? { type: "null" } : documentSchema(option);
+}
+
+/** The names of a `Type.Record`: all. */
+const anyName = "^(.*)$";
+
+/** Returns a schema in the form that most generators read, with the same meaning. */
+function readable({ patternProperties, ...plain }: Json): Json {
+  // Generators ignore `patternProperties`.
+  const values = (patternProperties as Readonly<Record<string, TSchema>> | undefined)?.[anyName];
+  if (values) return { ...plain, additionalProperties: documentSchema(values) };
+  if (Array.isArray(plain["anyOf"])) return readableUnion(plain, plain["anyOf"]);
+  // OpenAPI Generator has no type for a property that is always null.
+  const { type, ...rest } = plain;
+  if (type === "null") return { ...rest, const: null };
+  if (Number.isInteger(plain["const"])) return { ...plain, type: "integer" };
+  return wide(plain);
 }
 
 /** Unions of constants read better as `enum`, and those with null as a list of types. */

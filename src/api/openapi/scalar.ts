@@ -118,6 +118,8 @@ export function pageHeaders(publicUrl: string): ExtraHeaders {
 }
 
 export const openApiPath = "/openapi.json";
+/** The path of the same document in OpenAPI 3.0. */
+export const openApi30Path = "/openapi-3.0.json";
 
 /** The settings of a listener's reference, in addition to the declarations of its routes. */
 interface Reference {
@@ -140,14 +142,20 @@ interface PluginContext {
 }
 
 /**
- * Documents the routes of an app with `@elysiajs/swagger`: an OpenAPI document at `/openapi.json`, and a page of Scalar
- * that works without the internet. Both are made on the first request.
+ * Documents the routes of an app with `@elysiajs/swagger`: an OpenAPI document at `/openapi.json`, its form for
+ * generators that read nothing newer than OpenAPI 3.0 at `/openapi-3.0.json`, and a page of Scalar that works without the
+ * internet. Each is made on the first request.
  */
 export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   const { path, title, scheme, url, complete } = reference;
   const script = scriptPath(path);
   const document = cachedLast(
     async (written: WrittenDocument, url: string) => contentOf(await complete(written, url)),
+    (_, url) => url,
+  );
+  const document30 = cachedLast(
+    async (written: WrittenDocument, url: string) =>
+      contentOf((await import("./openapi-3.0.ts")).openApi30(await complete(written, url))),
     (_, url) => url,
   );
   const page = cachedLast(pageOf);
@@ -157,25 +165,27 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
     if (requestContext.path === path) {
       return replyCompressed(requestContext, await page(responseValue), pageHeaders(url()));
     }
-    const made = await document(responseValue as WrittenDocument, url());
+    const make = requestContext.path === openApi30Path ? document30 : document;
+    const made = await make(responseValue as WrittenDocument, url());
     return replyCompressed(requestContext, made, cacheableFor(300));
   };
+  const documented = swagger({
+    path,
+    specPath: openApiPath,
+    scalarCDN: script,
+    scalarConfig: scalarConfig(openApiPath, scheme),
+    documentation: { info: { title, description: `Reference of the ${title}.`, version } },
+    // The plugin would treat `/.well-known/…` as a file.
+    excludeStaticFile: false,
+  });
+  const written = documented.routes.find((route) => route.path === openApiPath)?.handler;
   const plugin = new Elysia()
     .onTransform(openGate)
     // Replaces the plugin's responses, which have neither the listener's headers nor a log line. A boundary: the type
     // of the plugin's app does not include the context of the listener.
     .onAfterHandle(replace as never)
-    .use(
-      swagger({
-        path,
-        specPath: openApiPath,
-        scalarCDN: script,
-        scalarConfig: scalarConfig(openApiPath, scheme),
-        documentation: { info: { title, description: `Reference of the ${title}.`, version } },
-        // The plugin would treat `/.well-known/…` as a file.
-        excludeStaticFile: false,
-      }),
-    );
+    .use(documented)
+    .get(openApi30Path, written as never, { detail: { hide: true } });
   app.use(plugin);
   scriptRoute(app, script);
 }

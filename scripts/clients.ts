@@ -3,8 +3,10 @@
  *
  *     bun run clients
  *
- * Spectral's OAS rules must find nothing, and the clients made by openapi-typescript, openapi-python-client and
- * oapi-codegen (with its defaults) must compile. Needs Internet access, Python 3 and Go; the first run takes minutes.
+ * Spectral's OAS rules must find nothing in the OpenAPI 3.1 form, and the clients made by openapi-typescript,
+ * orval, @hey-api/openapi-ts, openapi-python-client and oapi-codegen (with its defaults) must compile. Those of OpenAPI
+ * Generator must compile for Go and TypeScript, and in the OpenAPI 3.0 form also for Python. Needs Internet access,
+ * npm, Python 3, Go and Java; the first run takes minutes.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,6 +14,10 @@ import { join } from "node:path";
 
 const spectral = "@stoplight/spectral-cli@6.16.3";
 const pythonClient = "openapi-python-client==0.29.1";
+// Has the Java archive of OpenAPI Generator.
+const javaGenerator = "openapi-generator-cli==7.26.0";
+const orval = "orval@8.38.0";
+const heyApi = "@hey-api/openapi-ts@0.99.0";
 const goGenerator = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2";
 const goRuntime = "github.com/oapi-codegen/runtime@v1.8.0";
 
@@ -35,6 +41,7 @@ async function documents(): Promise<string[]> {
   const main = join(root, "src/main.ts");
   await run([process.execPath, main, "openapi", "--out", at("public.json")]);
   await run([process.execPath, main, "openapi", "--admin", "--out", at("admin.json")]);
+  await run([process.execPath, main, "openapi", "--openapi", "3.0", "--out", at("public-3.0.json")]);
   return ["public", "admin"];
 }
 
@@ -47,24 +54,80 @@ async function lint(name: string): Promise<void> {
 async function typescript(name: string): Promise<void> {
   const types = await run([process.execPath, join(root, "scripts/openapi-types.ts"), at(`${name}.json`)]);
   await Bun.write(at(`${name}.ts`), types);
-  await run([join(root, "node_modules/.bin/tsc"), "--strict", "--noEmit", "--types", "", `${name}.ts`]);
+  await compile(`${name}.ts`);
+}
+
+async function compile(file: string): Promise<void> {
+  const options = ["--strict", "--noEmit", "--ignoreConfig", "--skipLibCheck", "--types", ""];
+  const modules = ["--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"];
+  await run([
+    join(root, "node_modules/.bin/tsc"),
+    ...options,
+    ...modules,
+    "--lib",
+    "es2022,dom,dom.iterable",
+    file,
+  ]);
+}
+
+async function orvalClient(name: string): Promise<void> {
+  const target = `orval-${name}/client.ts`;
+  await run(["bunx", orval, "--input", `${name}.json`, "--output", target, "--client", "fetch"]);
+  await compile(target);
+}
+
+async function heyApiClient(name: string): Promise<void> {
+  // It needs the API of TypeScript 5.
+  const packages = [heyApi, "typescript@5.9.3"].map((one) => `--package=${one}`);
+  await run([
+    "npm",
+    "exec",
+    "--yes",
+    ...packages,
+    "--",
+    "openapi-ts",
+    "-i",
+    `${name}.json`,
+    "-o",
+    `hey-${name}`,
+  ]);
+  await compile(`hey-${name}/sdk.gen.ts`);
+}
+
+/** Makes clients by OpenAPI Generator. It writes webhooks of OpenAPI 3.1 that Python cannot parse. */
+async function javaClients(name: string): Promise<void> {
+  const is30 = name.endsWith("3.0");
+  for (const language of ["go", "typescript-fetch", ...(is30 ? ["python"] : [])]) {
+    const to = at(`generator-${language}-${name}`);
+    const generator = await pythonProgram("openapi-generator-cli", javaGenerator);
+    await run([generator, "generate", "-i", `${name}.json`, "-g", language, "-o", to]);
+    if (language === "python") await run(["python3", "-m", "compileall", "-q", to]);
+    else if (language === "typescript-fetch") await compile(join(to, "index.ts"));
+    else {
+      await run(["go", "mod", "tidy"], to);
+      await run(["go", "build", "./..."], to);
+    }
+  }
+}
+
+/** Returns the path of a program of a Python package, installed on first use. */
+async function pythonProgram(program: string, from: string): Promise<string> {
+  const bin = (name: string) => at("python", "bin", name);
+  if (!(await Bun.file(bin("pip")).exists())) await run(["python3", "-m", "venv", "python"]);
+  if (!(await Bun.file(bin(program)).exists())) await run([bin("pip"), "install", "--quiet", from]);
+  return bin(program);
 }
 
 async function python(name: string): Promise<void> {
-  const bin = (program: string) => at("python", "bin", program);
-  if (!(await Bun.file(bin("openapi-python-client")).exists())) {
-    await run(["python3", "-m", "venv", "python"]);
-    await run([bin("pip"), "install", "--quiet", pythonClient]);
-  }
   await run([
-    bin("openapi-python-client"),
+    await pythonProgram("openapi-python-client", pythonClient),
     "generate",
     "--path",
     `${name}.json`,
     "--output-path",
     `python-${name}`,
   ]);
-  await run([bin("python"), "-m", "compileall", "-q", `python-${name}`]);
+  await run(["python3", "-m", "compileall", "-q", `python-${name}`]);
 }
 
 async function go(name: string): Promise<void> {
@@ -85,8 +148,11 @@ try {
   const tools = {
     Spectral: lint,
     "openapi-typescript": typescript,
+    orval: orvalClient,
+    "@hey-api/openapi-ts": heyApiClient,
     "openapi-python-client": python,
     "oapi-codegen": go,
+    "OpenAPI Generator": javaClients,
   };
   for (const name of await documents()) {
     for (const [tool, check] of Object.entries(tools)) {
@@ -94,6 +160,8 @@ try {
       process.stdout.write(`${name}: ${tool} has no complaint\n`);
     }
   }
+  await javaClients("public-3.0");
+  process.stdout.write("public-3.0: OpenAPI Generator has no complaint\n");
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }

@@ -1,7 +1,7 @@
 import { adminApp } from "../api/admin.ts";
 import { rateLimiter } from "../api/http/access.ts";
 import { Traffic } from "../api/http/context.ts";
-import { openApiPath } from "../api/openapi/scalar.ts";
+import { openApi30Path, openApiPath } from "../api/openapi/scalar.ts";
 import { publicApp } from "../api/public.ts";
 import { urlOf } from "../runtime/client-address.ts";
 import { createLog } from "../runtime/log.ts";
@@ -15,9 +15,11 @@ import { print, write } from "./output/print.ts";
 const help = `Usage: onair openapi [options]
 
 Prints the OpenAPI 3.1 document of the public API, byte for byte as a server with the same address
-serves it at /openapi.json. It needs neither a server nor a data directory.
+serves it at /openapi.json, or with --openapi 3.0 its form at /openapi-3.0.json. It needs neither a
+server nor a data directory.
 
   --admin              print the document of the admin API instead
+  --openapi VERSION    3.1 (the default), or 3.0 for generators that read nothing newer
   --out FILE           write to a file, replacing it; "-" is standard output
   --public-url URL     the URL at which clients reach the public API (ONAIR_PUBLIC_URL; default: the
                        address of the public listener)
@@ -35,9 +37,10 @@ const addressNames = ["host", "port", "admin-host", "admin-port", "public-url"] 
 export const openapi = command({
   summary: "print the OpenAPI document",
   help,
-  options: { ...valued(...addressNames), ...switches("admin"), ...valued("out") },
+  options: { ...valued(...addressNames), ...switches("admin"), ...valued("out", "openapi") },
+  choices: { openapi: ["3.1", "3.0"] },
   async run({ values, env, mistakes, check }) {
-    const { admin = false, out = "-" } = values;
+    const { admin = false, out = "-", openapi: version = "3.1" } = values;
     if (admin && values["public-url"] !== undefined)
       mistakes.push(
         "--public-url is for the public document; the admin document has the address of the admin listener",
@@ -47,7 +50,8 @@ export const openapi = command({
     const variables = variablesOf(env, "host", "port", "adminHost", "adminPort", "publicUrl");
     const address = addressOf(admin, readSettings(values, addressNames, variables), mistakes);
     check();
-    const document = await documentOf(admin ? adminRoutes(address) : publicRoutes(address));
+    const path = version === "3.0" ? openApi30Path : openApiPath;
+    const document = await documentOf(admin ? adminRoutes(address) : publicRoutes(address), path);
     if (out === "-") await write(document);
     else {
       await replaceFile(out, (partial) => Bun.write(partial, document));
@@ -127,9 +131,12 @@ function adminRoutes(url: string) {
 }
 
 /** Requests the document by HTTP semantics, so that it has the same bytes as on a server. */
-async function documentOf(app: ReturnType<typeof publicRoutes> | ReturnType<typeof adminRoutes>) {
+async function documentOf(
+  app: ReturnType<typeof publicRoutes> | ReturnType<typeof adminRoutes>,
+  path: string,
+) {
   const { fetch } = app.compile();
-  const answer = await fetch(new Request(`http://onair.invalid${openApiPath}`));
+  const answer = await fetch(new Request(`http://onair.invalid${path}`));
   if (!answer.ok) throw new Error(`The document could not be made: ${await answer.text()}`);
   return new Uint8Array(await answer.arrayBuffer());
 }

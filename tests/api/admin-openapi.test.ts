@@ -92,6 +92,7 @@ describe("the admin document", () => {
       "/docs",
       expect.stringMatching(/^\/docs\/scalar-[0-9.]+\.js$/),
       "/metrics",
+      "/openapi-3.0.json",
       "/openapi.json",
     ]);
   });

@@ -37,6 +37,14 @@ describe("prints the same bytes as a server serves", () => {
     expect(expected.includes(other.publicUrl)).toBe(false);
   });
 
+  test.each(["public", "admin"])("of the %s API in OpenAPI 3.0", async (listener) => {
+    const url = listener === "admin" ? server.adminUrl : server.publicUrl;
+    const { port } = new URL(url);
+    const of = listener === "admin" ? ["--admin", "--admin-port", port] : ["--port", port];
+    const { code, stdout } = await onair([...of, "--openapi", "3.0"]);
+    expect([code, stdout === (await (await fetch(`${url}/openapi-3.0.json`)).text())]).toEqual([0, true]);
+  });
+
   test("of the admin API, whose URL is never the public URL", async () => {
     const { adminUrl } = server;
     const env = { ONAIR_PUBLIC_URL: "https://api.example.com" };
@@ -78,6 +86,7 @@ test.each<[string[], string]>([
   [["--public-url", "x"], "--public-url must be an http or https URL"],
   [["--port", "0"], "--port 0 picks a port when a server starts"],
   [["--admin", "--admin-port", "0"], "--admin-port 0"],
+  [["--openapi", "2.0"], "--openapi must be one of 3.1, 3.0"],
   [["--out", "no/such/directory/x.json"], "There is no directory no/such/directory"],
 ])("wrong usage: %j", async (args, message) => {
   expectFailure(await onair(args), 2, message);

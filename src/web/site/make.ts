@@ -77,7 +77,8 @@ function frontHtml(options: PageOptions): string {
     return `<section class="group"><h2>${Bun.escapeHTML(title)}</h2><div class="grid">${i === 0 ? reference : ""}${cards.join("\n")}</div></section>`;
   });
   const main = `<div class="hero"><h1>Documentation</h1>
-<p>On Air is the public developer API of a streaming platform: users, categories, tokens, and delivered events.</p></div>
+<p>On Air is the public developer API of a streaming platform: users, categories, tokens, and delivered events.</p>
+<p>For generators of clients: <a href="openapi.json">OpenAPI 3.1</a>, <a href="openapi-3.0.json">OpenAPI 3.0</a>.</p></div>
 ${groups.join("\n")}`;
   return frame(options, "Documentation · On Air", main, "");
 }

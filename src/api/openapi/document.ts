@@ -312,8 +312,8 @@ const ownKeywords = new Set([
 const schemas = new Set(["items", "additionalProperties"]);
 
 /**
- * Returns a TypeBox schema as plain JSON Schema, in words that generators of clients read. A schema with an `$id` becomes
- * a component.
+ * Returns a TypeBox schema as plain JSON Schema, in words that generators of clients read. A schema with an `$id`
+ * becomes a component.
  */
 export function documentSchema(schema: TSchema): Json {
   const plain: Json = {};

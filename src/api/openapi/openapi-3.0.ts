@@ -80,8 +80,8 @@ function constant({ const: value, ...schema }: Json): Json {
 }
 
 /**
- * Returns the union of a schema and null. `nullable` is only for the schema that has the type: of a component there is a
- * second one, which may be null.
+ * Returns the union of a schema and null. `nullable` is only for the schema that has the type: of a component there is
+ * a second one, which may be null.
  */
 function schemaOrNull({ anyOf, ...rest }: Json, schemas: Schemas): Json {
   const [only, ...others] = (anyOf as readonly Json[]).filter(({ type }) => type !== "null");

@@ -143,8 +143,8 @@ interface PluginContext {
 
 /**
  * Documents the routes of an app with `@elysiajs/swagger`: an OpenAPI document at `/openapi.json`, its form for
- * generators that read nothing newer than OpenAPI 3.0 at `/openapi-3.0.json`, and a page of Scalar that works without the
- * internet. Each is made on the first request.
+ * generators that read nothing newer than OpenAPI 3.0 at `/openapi-3.0.json`, and a page of Scalar that works without
+ * the internet. Each is made on the first request.
  */
 export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   const { path, title, scheme, url, complete } = reference;

@@ -247,8 +247,9 @@ export async function replay(
       },
     ).finally(() => display.end());
   }
-  const { skipped, ...rest } = current;
-  const counts = { matched: current.matched, queued: current.queued, ...skipped };
+  const { skipped, queued: _, matched: __, ...rest } = current;
+  const queued = current.dry_run ? { would_be_queued: current.queued } : { queued: current.queued };
+  const counts = { matched: current.matched, ...queued, ...skipped };
   const numbers = Object.entries(counts).map(([name, count]) => [name, counted(count)]);
   await out.record(current, { ...rest, ...Object.fromEntries(numbers) });
   if (!out.json && !current.dry_run) noteReplay(current, option);

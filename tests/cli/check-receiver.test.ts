@@ -1,5 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
+import { unusedPort } from "../support/ports.ts";
 import { run } from "../support/process.ts";
 import { type Answer, ownReceiver } from "../support/receiver.ts";
 
@@ -49,6 +50,13 @@ const right: Expected = {
 };
 
 describe("onair trigger --forward", () => {
+  test("a closed port has no slowest answer", async () => {
+    const to = `http://127.0.0.1:${await unusedPort()}/`;
+    const { code, stdout } = await run(["trigger", "kicks.gifted", "--forward", to, "--secret", secret]);
+    expect([code, stdout]).toEqual([1, expect.stringContaining("nothing listens there")]);
+    expect(stdout).not.toMatch(/slowest|^ok/m);
+  });
+
   test("--once --count sends so many deliveries, each with an id of its own", async () => {
     const { code, received } = await check(verifies, "--once", "--count", "3");
     const ids = received.map(({ headers }) => headers["webhook-id"]);

@@ -1,6 +1,9 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
+import { newWebhookSecret, sign } from "../../src/delivery/signature.ts";
+import { newId } from "../../src/domain/ids.ts";
 import { snippets } from "../../src/web/pages/portal/snippets.ts";
 import { isListening, unusedPort } from "../support/ports.ts";
 import { run } from "../support/process.ts";
@@ -83,6 +86,71 @@ function built(command: string[], cwd: string): readonly string[] {
   return [join(cwd, "receiver")];
 }
 
+interface Target {
+  readonly url: string;
+  readonly port: number;
+  readonly secret: string;
+}
+
+/** Sends hostile requests; afterwards a genuine one must be accepted, also in chunks. */
+async function withstands({ url, port, secret }: Target): Promise<void> {
+  const send = (body: string, changes: Record<string, string> = {}, chunked = false) => {
+    const timestampSeconds = Math.floor(Date.now() / 1000);
+    const id = newId();
+    const headers = {
+      "content-type": "application/json",
+      "webhook-id": id,
+      "webhook-timestamp": String(timestampSeconds),
+      "webhook-signature": sign({ id, timestampSeconds, body, secrets: [secret] }),
+      ...changes,
+    };
+    const stream = chunked ? new Blob([body]).stream() : body;
+    return fetch(url, { method: "POST", headers, body: stream, signal: AbortSignal.timeout(20_000) });
+  };
+  for (const time of ["soon", "\u00b2", "-", "1e9", "9".repeat(5_000), ""])
+    expect([time.slice(0, 9), (await send("{}", { "webhook-timestamp": time })).status]).toEqual([
+      time.slice(0, 9),
+      401,
+    ]);
+  expect((await send("{}", { "webhook-signature": "v1,\u00e9 v1" })).status).toBe(401);
+  expect((await fetch(url, { method: "POST" })).status).toBe(401);
+  // Genuine, but not what a handler expects.
+  for (const body of ["null", "{}", '{"type":"chat.message.sent","data":{}}']) await send(body);
+  // The body breaks off.
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const socket = connect(port, "127.0.0.1", () => {
+    socket.end("POST /webhook HTTP/1.1\r\nHost: a.example\r\nContent-Length: 100\r\n\r\n{");
+    socket.destroySoon();
+  });
+  socket.once("close", () => resolve()).on("error", () => {});
+  await promise;
+  const body = '{"type":"channel.followed","version":1,"data":{}}';
+  for (const chunked of [true, false]) expect((await send(body, {}, chunked)).ok).toBe(true);
+}
+
+/** The receivers of other pages. */
+const guides = ["first-webhook", "from-kick", "from-twitch"];
+
+test.each(guides)("the receiver of docs/%s.md withstands hostile requests", async (page) => {
+  const text = await Bun.file(join(root, `docs/${page}.md`)).text();
+  const [, source = ""] = /^```js file receiver\.mjs\n([\s\S]*?)^```$/m.exec(text) ?? [];
+  const [directory, port] = [ownDirectory(), await unusedPort()];
+  symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
+  const file = written(directory, "receiver.mjs", source.replace("listen(3000)", `listen(${port})`));
+  const secret = newWebhookSecret();
+  const node = Bun.which("node") ?? process.execPath;
+  const env = { ...process.env, WEBHOOK_SECRET: secret };
+  const program = Bun.spawn([node, file], { env, stdout: "ignore", stderr: "pipe" });
+  try {
+    await soon(() => isListening(port), program);
+    await withstands({ url: `http://127.0.0.1:${port}/webhook`, port, secret });
+    expect(program.exitCode).toBeNull();
+  } finally {
+    program.kill("SIGKILL");
+    await program.exited;
+  }
+});
+
 test("there is a program for each language, which the portal shows", () => {
   expect(snippets.map(({ name }) => name)).toEqual(Object.keys(languages));
 });
@@ -105,6 +173,8 @@ test.each(snippets)(
     });
     try {
       await soon(() => isListening(port), program);
+      await withstands({ url, port, secret: app.webhook_secret });
+      expect(program.exitCode).toBeNull();
       await subscribe(server, app, ["channel.followed"]);
       await publish(server, event("channel.followed"));
       const deliveries = "/public/v1/events/deliveries";

@@ -76,8 +76,21 @@ test.each(languages)(
     const run = await command(language, directory.path);
     let server = await startServer({ data });
     const way = await tcpProxy(Number(new URL(server.publicUrl).port));
+    let refused = 0;
+    const busy = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch() {
+        refused++;
+        return new Response("", { status: 503, headers: { "retry-after": "1" } });
+      },
+    });
+    // While it restarts, a proxy in front of it answers 503.
     const restart = async () => {
+      const before = refused;
+      way.lead(busy.port ?? 0);
       await server.stop();
+      await until(() => refused > before);
       server = await startServer({ data });
       way.lead(Number(new URL(server.publicUrl).port));
     };
@@ -115,6 +128,7 @@ test.each(languages)(
       child.kill();
       await Promise.all([child.exited, reading]);
       way.stop();
+      await busy.stop(true);
       await server.stop();
       directory.remove();
     }

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { documented } from "../support/fuzz/documented.ts";
-import { inputs } from "../support/fuzz/inputs.ts";
 import { judged } from "../support/fuzz/judge.ts";
 import { FuzzedPlatform } from "../support/fuzz/platform.ts";
 import { keptLog } from "../support/kept-log.ts";
 import type { OpenApiDocument } from "../support/openapi.ts";
+import { documented } from "../support/requests/documented.ts";
+import { inputs } from "../support/requests/inputs.ts";
 
 /*
  * Requests to every operation of both documents, made from the documents: valid ones, ones that are wrong in one place,

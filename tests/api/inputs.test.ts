@@ -1,7 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { type OpenApiDocument, type OperationObject, operations } from "../support/openapi.ts";
+import type { OpenApiDocument } from "../support/openapi.ts";
 import { event, example } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
+import { type Documented, documented } from "../support/requests/documented.ts";
+import { faultsOf } from "../support/requests/faults.ts";
+import { type Input, Known, validInput, written } from "../support/requests/input.ts";
 import { adminKey, json, testServer } from "../support/server.ts";
 
 /*
@@ -9,129 +12,93 @@ import { adminKey, json, testServer } from "../support/server.ts";
  * is tested by being documented.
  */
 
-interface Property {
-  readonly type?: string;
-  readonly additionalProperties?: boolean;
-}
-interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly allowEmptyValue?: boolean;
-  readonly example?: unknown;
-  readonly schema?: Property;
-}
-
-/** An operation of either listener, ready to be called. */
-interface Asked {
-  readonly listener: "public" | "admin";
-  readonly name: string;
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly query: readonly Parameter[];
-  /** The example of a JSON body. */
-  readonly body: Readonly<Record<string, unknown>> | null;
-  readonly isOptional: boolean;
-  readonly isClosed: boolean;
-}
-
 const server = await testServer({ users });
 const app = await server.application({ delivery: "both", webhook_url: "http://127.0.0.1:9/hook" });
-const documents = await Promise.all(
-  [server.publicUrl, server.adminUrl].map(async (origin) =>
-    json<OpenApiDocument>(await fetch(`${origin}/openapi.json`)),
-  ),
-);
-const asked = documents.flatMap((document, i) => {
-  const listener = i === 0 ? "public" : "admin";
-  return operations(document).map(({ name, operation }) => askedOf(listener, document, name, operation));
-});
+const known = new Known();
+known.add("applications", app.id);
+known.add("event-types", "channel.followed");
+const origins = { public: server.publicUrl, admin: server.adminUrl };
+const all = (
+  await Promise.all(
+    (["public", "admin"] as const).map(async (listener) =>
+      documented(listener, await json<OpenApiDocument>(await fetch(`${origins[listener]}/openapi.json`))),
+    ),
+  )
+).flat();
 
-function askedOf(
-  listener: Asked["listener"],
-  document: OpenApiDocument,
-  name: string,
-  operation: OperationObject,
-): Asked {
-  const [method = "", path = ""] = name.split(" ");
-  const resolved = <T>(part: { $ref?: string } | undefined): T => {
-    if (!part?.$ref) return part as T;
-    const names = part.$ref.split("/").slice(1);
-    return resolved(
-      names.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], document) as object,
-    );
-  };
-  const origin = listener === "public" ? server.publicUrl : server.adminUrl;
-  const token = listener === "public" ? app.token : adminKey;
-  const ids = path
-    .replace("/applications/{id}", `/applications/${app.id}`)
-    .replace("{name}", "raffle.won")
-    .replace(/\{[a-z_]+\}/g, "1");
-  const request = resolved<{
-    required?: boolean;
-    content?: Record<string, { schema: object; example?: unknown }>;
-  }>(operation.requestBody);
-  const media = request?.content?.["application/json"];
-  const schema = media && resolved<Property>(media.schema);
-  return {
-    listener,
-    name,
-    method,
-    url: origin + ids,
-    headers: { authorization: `Bearer ${token}` },
-    query: (operation.parameters ?? [])
-      .map((parameter) => resolved<Parameter>(parameter))
-      .filter((parameter) => parameter.in === "query"),
-    body: schema?.type === "object" ? (media?.example as Asked["body"]) : null,
-    isOptional: request?.required === false,
-    isClosed: schema?.additionalProperties === false,
+interface Answer {
+  readonly status: number;
+  readonly error: {
+    readonly code?: string;
+    readonly errors?: { in: string; field: string; message: string }[];
   };
 }
 
-async function call({ method, url, headers }: Asked, query = "", body?: string, type = "application/json") {
-  const response = await fetch(url + query, {
-    method,
+async function call(input: Input): Promise<Answer> {
+  const { path, ...request } = written(input, known);
+  const { listener } = input.operation;
+  const token = listener === "public" ? app.token : adminKey;
+  const response = await fetch(origins[listener] + path, {
+    ...request,
     redirect: "manual",
-    headers: { ...headers, ...(type !== "" && { "content-type": type }) },
-    ...(body !== undefined && { body }),
+    headers: { authorization: `Bearer ${token}`, ...input.headers },
   });
   // A stream has no end.
   if (response.headers.get("content-type") === "text/event-stream") await response.body?.cancel();
   const text = response.headers.get("content-type") === "application/json" ? await response.text() : "{}";
-  return { status: response.status, error: JSON.parse(text || "{}") as { errors?: { field: string }[] } };
+  return { status: response.status, error: JSON.parse(text || "{}") as Answer["error"] };
 }
 
+/** The faults of all operations but those of OAuth, whose errors have another form. */
+const faults = all.filter(({ path }) => !path.startsWith("/oauth/")).flatMap(faultsOf);
+
+test("each fault of a parameter or a field is refused, and the only error names it with its message", async () => {
+  const before = await (await server.admin("GET", "/admin/v1/applications")).text();
+  const wrong: unknown[] = [];
+  for (const { input, how, status, error } of faults) {
+    const answer = await call(input);
+    const [one, more] = answer.error.errors ?? [];
+    const isRight =
+      answer.status === status &&
+      (error === null || (one?.in === error.in && one.field === error.field && more === undefined)) &&
+      (error?.message == null || one?.message === error.message);
+    if (!isRight)
+      wrong.push({
+        name: input.operation.name,
+        how,
+        error,
+        answered: [answer.status, answer.error.code, answer.error.errors],
+      });
+  }
+  expect(wrong).toEqual([]);
+  expect(faults.length).toBeGreaterThan(500);
+  expect(await (await server.admin("GET", "/admin/v1/applications")).text()).toBe(before);
+});
+
 describe("an empty value of a parameter", () => {
-  test("is absent where the document allows it, and an error everywhere else", async () => {
+  test("is absent where the document allows it", async () => {
     const allowed: string[] = [];
-    let refused = 0;
-    for (const operation of asked) {
-      for (const { name, allowEmptyValue } of operation.query) {
-        // What else is required has its example.
-        const others = operation.query
-          .filter((other) => other.required && other.name !== name)
-          .map((other) => `${other.name}=${other.example ?? other.schema?.type}`);
-        const given = (more: string[]) => call(operation, `?${[...others, ...more].join("&")}`);
-        const empty = await given([`${name}=`]);
-        const label = `${operation.name} ${name}`;
-        if (allowEmptyValue) {
-          allowed.push(`${operation.listener} ${name}`);
-          expect([label, empty.status]).toEqual([label, (await given([])).status]);
-          expect([label, empty.status]).toEqual([label, 200]);
-        } else {
-          refused++;
-          expect([label, empty.status]).toEqual([label, 400]);
-          if (!operation.name.includes("/oauth/")) {
-            expect([label, empty.error.errors?.map(({ field }) => field)]).toEqual([label, [name]]);
-          }
-        }
+    for (const operation of all) {
+      const valid = validInput(operation);
+      const maybe = operation.parameters.filter(({ allowEmptyValue }) => allowEmptyValue);
+      for (const { name } of maybe) {
+        allowed.push(`${operation.listener} ${name}`);
+        const empty = await call({ ...valid, query: [...valid.query, [name, ""]] });
+        expect([operation.name, name, empty.status]).toEqual([operation.name, name, 200]);
       }
     }
     const ofAdmin = ["admin cursor", "admin find", "admin name"];
     const ofPublic = ["public cursor", "public lastEventId", "public name", "public q"];
     expect([...new Set(allowed)].sort()).toEqual([...ofAdmin, ...ofPublic]);
-    expect(refused).toBeGreaterThan(20);
+  });
+
+  test("is an error in a request of a browser for a sign-in", async () => {
+    const authorize = all.filter(({ path }) => path === "/oauth/authorize").flatMap(faultsOf);
+    expect(authorize.length).toBeGreaterThan(10);
+    for (const { input, how, error } of authorize) {
+      const { status } = await call(input);
+      expect([how, error?.field, status]).toEqual([how, error?.field, 400]);
+    }
   });
 
   test("of white space counts as empty where it is trimmed, and does not where it is not", async () => {
@@ -143,10 +110,14 @@ describe("an empty value of a parameter", () => {
 });
 
 describe("a body", () => {
-  const withBody = () => asked.filter(({ body }) => body !== null);
+  const jsonOf = ({ bodies }: Documented) => bodies.find(({ type }) => type === "application/json");
+  const withBody = all.filter(jsonOf);
+  const isClosed = (operation: Documented) => {
+    return operation.resolved(jsonOf(operation)?.schema ?? {}).additionalProperties === false;
+  };
 
   test("that may be left out may be so without a Content-Type, in whatever way", async () => {
-    const optional = withBody().filter(({ isOptional }) => isOptional);
+    const optional = withBody.filter(({ isBodyRequired }) => !isBodyRequired);
     expect(optional.map(({ name }) => name).sort()).toEqual([
       "POST /admin/v1/applications/{id}/client-secret",
       "POST /admin/v1/applications/{id}/tokens",
@@ -158,71 +129,53 @@ describe("a body", () => {
     ]);
     for (const operation of optional) {
       for (const [body, type] of [
-        [undefined, ""],
+        [null, ""],
         ["", ""],
         ["", "application/json"],
-        [undefined, "text/plain"],
+        [null, "text/plain"],
       ] as const) {
-        const empty = await call(operation, "", body, type);
-        expect([operation.name, body, type, [400, 415].includes(empty.status)]).toEqual([
+        const headers: Record<string, string> = type === "" ? {} : { "content-type": type };
+        const { status } = await call({ ...validInput(operation), body, headers });
+        expect([operation.name, body, type, [400, 415].includes(status)]).toEqual([
           operation.name,
           body,
           type,
           false,
         ]);
       }
-      expect((await call(operation, "", "{}", "text/plain")).status).toBe(415);
-      expect((await call(operation, "", " ")).status).toBe(400);
     }
   });
 
-  test("that may not be left out is an error where it is", async () => {
-    for (const operation of withBody().filter(({ isOptional }) => !isOptional)) {
-      const statuses = [
-        await call(operation, "", "", "application/json"),
-        await call(operation, "", undefined, ""),
-      ];
-      expect([operation.name, ...statuses.map(({ status }) => status)]).toEqual([operation.name, 400, 415]);
-    }
-  });
-
-  test("with half of a surrogate pair in a string or a name is an error that names the field", async () => {
-    expect(withBody().length).toBeGreaterThan(10);
-    for (const operation of withBody()) {
-      const example = JSON.stringify(operation.body).slice(0, -1);
-      const comma = example === "{" ? "" : ",";
-      const fields = async (more: string) => {
-        const { status, error } = await call(operation, "", `${example}${comma}${more}}`);
-        return [operation.name, status, error.errors?.map(({ field }) => field).slice(0, 1)];
-      };
-      expect(await fields('"more":["\\ud83d"]')).toEqual([operation.name, 400, ["more[0]"]]);
-      expect(await fields('"more":{"\\udc4d":1}')).toEqual([operation.name, 400, ["more"]]);
-    }
-    const events = (text: string) => `{"events":[{"name":"${text}","version":1}],"broadcaster_user_id":1001}`;
-    const subscribe = asked.find(({ name }) => name === "POST /public/v1/events/subscriptions");
-    if (!subscribe) throw new Error("no such operation");
-    const wrong = await call(subscribe, "", events("\\uDFFF\\uD800"));
-    expect([wrong.status, wrong.error.errors]).toEqual([
-      400,
-      [{ in: "body", field: "events[0].name", message: "must not contain half of a surrogate pair" }],
-    ] as never);
-    // A whole pair, also an escaped one, and an escaped backslash are nothing of that kind.
-    for (const text of ["\\ud83d\\udc4d", "👍", "\\\\ud83d"]) {
-      expect((await call(subscribe, "", events(text))).error).toMatchObject({ code: "subscription_failed" });
-    }
+  test("with half of a surrogate pair in an item is an error that names the item; a whole pair is not", async () => {
+    const send = (text: string) => {
+      const body = `{"events":[{"name":"${text}","version":1}],"broadcaster_user_id":1001}`;
+      const headers = { "content-type": "application/json" };
+      return server.get("/public/v1/events/subscriptions", app.token, { method: "POST", body, headers });
+    };
+    const message = "must not contain half of a surrogate pair";
+    expect(await json<object>(await send("\\uDFFF\\uD800"))).toMatchObject({
+      errors: [{ in: "body", field: "events[0].name", message }],
+    });
+    for (const text of ["\\ud83d\\udc4d", "👍", "\\\\ud83d"])
+      expect(await json<object>(await send(text))).toMatchObject({ code: "subscription_failed" });
   });
 
   test("of the public API may have fields that are not known", async () => {
-    for (const operation of withBody().filter(({ listener }) => listener === "public")) {
-      const { status } = await call(operation, "", JSON.stringify({ ...operation.body, wbhook_url: 1 }));
+    for (const operation of withBody.filter(({ listener }) => listener === "public")) {
+      const body = JSON.stringify({ ...(jsonOf(operation)?.example as object), wbhook_url: 1 });
+      const { status } = await call({ ...validInput(operation), body });
       expect([operation.name, status]).not.toEqual([operation.name, 400]);
-      expect(operation.isClosed).toBe(false);
+      expect(isClosed(operation)).toBe(false);
     }
   });
 
-  test("of an application or a key may not, and the document says so", async () => {
-    const closed = withBody().filter(({ isClosed }) => isClosed);
-    expect(closed.map(({ name }) => name).sort()).toEqual([
+  test("of an application or a key may not, and the document says so", () => {
+    expect(
+      withBody
+        .filter(isClosed)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual([
       "PATCH /admin/v1/applications/{id}",
       "POST /admin/v1/applications",
       "POST /admin/v1/applications/{id}/client-secret",
@@ -231,20 +184,6 @@ describe("a body", () => {
       "POST /admin/v1/applications/{id}/webhook-secret",
       "POST /admin/v1/keys",
     ]);
-    const before = await (await server.admin("GET", "/admin/v1/applications")).text();
-    for (const operation of closed) {
-      const { status, error } = await call(
-        operation,
-        "",
-        JSON.stringify({ ...operation.body, wbhook_url: "https://x.example/" }),
-      );
-      expect([operation.name, status, error.errors]).toEqual([
-        operation.name,
-        400,
-        [{ in: "body", field: "wbhook_url", message: "is not a known field" }],
-      ] as never);
-    }
-    expect(await (await server.admin("GET", "/admin/v1/applications")).text()).toBe(before);
   });
 });
 

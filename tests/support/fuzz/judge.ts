@@ -1,4 +1,4 @@
-import type { Input } from "./inputs.ts";
+import type { Input } from "../requests/input.ts";
 import type { FuzzedPlatform } from "./platform.ts";
 
 /** An answer that takes longer counts as none. */
@@ -29,6 +29,7 @@ export async function judged(platform: FuzzedPlatform, input: Input): Promise<Ju
   const text = await textOf(answer, type);
   says(documented === undefined, `status ${answer.status} is not documented`);
   says(answer.status >= 500, `status ${answer.status}`);
+  says(input.isFaulty === true && answer.status < 400, "accepts what is wrong in one place");
   // Others depend on why a request is refused.
   const always =
     documented?.headers.filter((name) => answer.ok || /^(X-Request-Id|RateLimit-.*)$/.test(name)) ?? [];

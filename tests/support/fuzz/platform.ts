@@ -1,11 +1,22 @@
+import { day, hour, isoTime, minute } from "../../../src/domain/time.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri, userTokens } from "../oauth.ts";
 import { event, publishAll } from "../publishing.ts";
+import type { Documented } from "../requests/documented.ts";
+import { type Input, Known, written } from "../requests/input.ts";
+import { registered } from "../requests/inputs.ts";
 import { adminKey, startServer, type TestApplication, type TestServer } from "../server.ts";
-import type { Documented } from "./documented.ts";
-import { type Input, Known, unknown } from "./inputs.ts";
 
 const names = ["channel.followed", "kicks.gifted", "chat.message.sent"];
+/** Nothing listens there: what is sent to it fails at once, and nothing leaves this machine. */
+const deafUrls = [
+  "http://127.0.0.1:9/hook",
+  "http://localhost:9/",
+  "http://[::1]:9/a?b=c",
+  "https://127.0.0.1/",
+  "",
+];
+const times = [-day, -hour, -minute, 0, hour].map((ms) => isoTime(Date.now() + ms));
 const ids = Array.from({ length: 12 }, (_, i) => i + 1);
 
 /** A server with a little of everything, and who calls it. */
@@ -67,7 +78,13 @@ export class FuzzedPlatform {
       const request = authorizationRequest(owner.client_id);
       this.known.add("login-requests", await challengeFor(new Browser(this.server), request));
     }
-    for (const name of names) this.known.add("event-types", name);
+    this.known.add("event-types", ...names, ...registered);
+    this.known.replace("webhooks", deafUrls);
+    this.known.replace("times", times);
+    this.known.replace(
+      "event-ids",
+      ids.map((id) => `event-${id}`),
+    );
     const wanted = names.map((name) => ({
       name,
       version: 1,
@@ -94,27 +111,15 @@ export class FuzzedPlatform {
   }
 
   /** The request of an input, with what is known in place of its marks. */
-  request({ operation, path, query, headers, body, as }: Input): Request {
+  request(input: Input): Request {
+    const { operation, headers, as } = input;
     const { publicUrl, adminUrl } = this.server.app;
-    const known = (text: string) => this.known.resolve(text);
-    const at = operation.path.replace(/\{([a-z_]+)\}/g, (_, name: string) =>
-      segment(known(path[name] ?? "")),
-    );
-    const search = query
-      .map(([name, value]) => [name, known(value)] as const)
-      .filter(([, value]) => value !== unknown)
-      .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
-      .join("&");
+    const { method, path: at, ...body } = written(input, this.known);
     const origin = operation.listener === "public" ? publicUrl : adminUrl;
     const given = new Headers(headers);
     const authorization = this.#authorization(operation, as);
     if (authorization !== null) given.set("authorization", authorization);
-    return new Request(`${origin}${at}${search && "?"}${search}`, {
-      method: operation.method,
-      headers: given,
-      redirect: "manual",
-      ...(body !== null && operation.method !== "GET" && { body: known(body) }),
-    });
+    return new Request(origin + at, { method, headers: given, redirect: "manual", ...body });
   }
 
   #authorization({ listener, path }: Documented, as: Input["as"]): string | null {
@@ -127,11 +132,3 @@ export class FuzzedPlatform {
     return `Bearer ${as === "user" ? this.#userToken : token}`;
   }
 }
-
-/** A part of a path. An empty one, and one of dots alone, would be another path. */
-function segment(text: string): string {
-  return /^\.*$/.test(text) ? "dots" : encoded(text);
-}
-
-/** Percent-encoded, also where the text is no Unicode. */
-const encoded = (text: string) => encodeURIComponent(text.toWellFormed());

@@ -1,91 +1,43 @@
 import fc from "fast-check";
+import { event } from "../publishing.ts";
 import type { Documented, DocumentedBody, JsonSchema, Parameter } from "./documented.ts";
+import { faultsOf } from "./faults.ts";
+import { type Input, kindOf, mark } from "./input.ts";
+import { fieldsNamed } from "./vocabulary.ts";
 
-/** A mark in a generated request for something that the server is known to have: the `index`-th of its kind. */
-export const mark = (kind: string, index: number) => `KNOWN${index}OF${kind}END`;
-
-const marks = /KNOWN(\d+)OF([a-z-]+)END/g;
-const most = 30;
-
-export const unknown = "unknown";
-
-/** The kinds of parameters and fields that name something, by their names. */
-const kinds: Readonly<Record<string, string>> = {
-  application_id: "applications",
-  app_id: "applications",
-  client_id: "clients",
-  client_secret: "client-secrets",
-  subscription_id: "subscriptions",
-  delivery_id: "deliveries",
-  replay_id: "replays",
-  challenge: "login-requests",
-  cursor: "cursors",
-  username: "usernames",
-  slug: "slugs",
-  code: "codes",
-  event: "event-types",
-  type: "event-types",
-  refresh_token: "refresh-tokens",
-  access_token: "access-tokens",
+/** Types of which requests register, change and remove versions. */
+const builtIn = ["channel.followed", "chat.message.sent", "kicks.gifted"];
+export const registered = ["raffle.won", "raffle.lost", "quiz.ended"];
+const ofRegistered: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  version: fc.integer({ min: 1, max: 2 }),
+  schema: fc
+    .tuple(fc.constantFrom("string", "integer"), fc.boolean())
+    .map(([type, additionalProperties]) => ({
+      type: "object",
+      properties: { winner: { type } },
+      additionalProperties,
+    })),
+  example: fc.constantFrom({}, {}, {}, { winner: null }),
 };
 
 /**
- * The kind of a parameter or a field. An `id` is of the last fixed part of the path: `/admin/v1/backups/{id}/content`
- * has backups. A `name` is that of an event type where it is about events.
+ * Requests to any of the operations: valid ones, ones that are wrong in one place, and nonsense.
+ * @param weights of operations by their names; 1 of others
  */
-export function kindOf(name: string, path: string): string | undefined {
-  if (name === "name" && path.includes("/event")) return "event-types";
-  if (name !== "id") return kinds[name];
-  return path.split("/{")[0]?.split("/").at(-1);
-}
-
-/** What answers have shown, so that later requests can name it: ids, cursors, tokens. Keeps the newest of each kind. */
-export class Known {
-  readonly #values = new Map<string, string[]>();
-
-  add(kind: string, value: string): void {
-    const values = this.#values.get(kind) ?? [];
-    if (values.includes(value)) return;
-    values.push(value);
-    if (values.length > most) values.shift();
-    this.#values.set(kind, values);
-  }
-
-  /** Learns from the body of an answer to an operation with this path. */
-  learn(path: string, body: unknown): void {
-    if (typeof body !== "object" || body === null) return;
-    for (const [name, value] of Object.entries(body)) {
-      if (typeof value === "string" || typeof value === "number") {
-        const kind = kindOf(name, path);
-        if (kind !== undefined && value !== "") this.add(kind, String(value));
-      } else {
-        this.learn(path, value);
-      }
-    }
-  }
-
-  /** Puts what is known in place of marks; a kind of which nothing is known gives `unknown`. */
-  resolve(text: string): string {
-    return text.replace(marks, (_, index: string, kind: string) => {
-      const values = this.#values.get(kind) ?? [];
-      return values[Number(index) % values.length] ?? unknown;
-    });
-  }
-}
-
-/** A generated request; its texts may hold marks of what is known (`known.ts`). */
-export interface Input {
-  readonly operation: Documented;
-  readonly path: Readonly<Record<string, string>>;
-  readonly query: readonly (readonly [name: string, value: string])[];
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
-  readonly as: "owner" | "user" | "nobody" | "stranger";
-}
-
-/** Requests to any of the operations: valid ones, ones that are wrong in one place, and nonsense. */
-export function inputs(operations: readonly Documented[]): fc.Arbitrary<Input> {
-  return fc.constantFrom(...operations).chain(inputOf);
+export function inputs(
+  operations: readonly Documented[],
+  weights: Readonly<Record<string, number>> = {},
+): fc.Arbitrary<Input> {
+  return fc.oneof(
+    ...operations.map((operation) => {
+      const faulty = faultsOf(operation).map(({ input }) => ({ ...input, isFaulty: true }));
+      const arbitrary = fc.oneof(
+        { weight: 12, arbitrary: inputOf(operation) },
+        ...faulty.slice(0, 1).map(() => ({ weight: 1, arbitrary: fc.constantFrom(...faulty) })),
+      );
+      return { weight: weights[operation.name] ?? 1, arbitrary };
+    }),
+  );
 }
 
 function inputOf(operation: Documented): fc.Arbitrary<Input> {
@@ -166,6 +118,8 @@ function parameterValues(parameter: Parameter, operation: Documented): fc.Arbitr
   const known = fc.nat({ max: 29 }).map((index) => mark(kind ?? "none", index));
   const isNumber = /integer/.test(String(operation.resolved(parameter.schema).type));
   const example = parameter.example;
+  const named = kind === "event-types" ? undefined : fieldsNamed[parameter.name];
+  if (named) return fc.oneof({ weight: 24, arbitrary: named }, { weight: 2, arbitrary: documented }, anyText);
   return fc.oneof(
     { weight: kind === undefined || isNumber ? 0 : 12, arbitrary: known },
     { weight: example === undefined ? 0 : 3, arbitrary: fc.constant(String(example)) },
@@ -197,18 +151,20 @@ function contentOf(operation: Documented) {
 
 function textsOf({ type, schema, example }: DocumentedBody, operation: Documented): fc.Arbitrary<string> {
   if (type === "application/x-ndjson") {
-    const line = changed(fc.constant(JSON.parse(String(example).split("\n")[0] ?? "") as unknown));
-    const lines = fc.array(
-      fc.oneof({ weight: 5, arbitrary: line.map((value) => JSON.stringify(value)) }, anyText),
-      {
-        maxLength: 6,
-      },
+    const row = JSON.parse(String(example).split("\n")[0] ?? "") as object;
+    const rows = operation.path.endsWith("/events") ? events : rowsLike(row);
+    const line = fc.oneof({ weight: 12, arbitrary: rows }, changed(rows)).map((row) => JSON.stringify(row));
+    const odd = fc.oneof(
+      anyText,
+      fc.constantFrom("{", "[]", "", '{"id":1e2}', '{"id":1,"id":2}', "\ufeff{}", "null"),
     );
+    const lines = fc.array(fc.oneof({ weight: 30, arbitrary: line }, odd), { maxLength: 12 });
     return fc.tuple(lines, fc.constantFrom("\n", "\r\n", "\n\n")).map(([all, end]) => all.join(end));
   }
   const valid = fc.oneof(
     { weight: 1, arbitrary: fc.constant(example) },
     { weight: 2, arbitrary: valuesOf(schema, operation) },
+    { weight: operation.path === "/admin/v1/events" ? 12 : 0, arbitrary: events },
   );
   const values = fc.oneof({ weight: 3, arbitrary: valid }, { weight: 1, arbitrary: changed(valid) });
   if (type === "application/x-www-form-urlencoded") {
@@ -228,6 +184,46 @@ function textsOf({ type, schema, example }: DocumentedBody, operation: Documente
     { weight: 1, arbitrary: fc.json() },
     { weight: 1, arbitrary: anyText },
   );
+}
+
+/** Events whose data fit their type: a built-in one, or one of those that requests register. */
+const events = fc
+  .record(
+    {
+      id: fc.nat({ max: 29 }).map((index) => mark("event-ids", index)),
+      name: fc.constantFrom(...builtIn, ...registered),
+      broadcaster_user_id: fc.integer({ min: 1, max: 8 }),
+      version: fc.constantFrom(1, 1, 1, 2),
+      winner: fc.oneof(
+        fieldsNamed["name"] ?? fc.string(),
+        fc.constantFrom<unknown>(5, 1e21, "\u0000", undefined),
+      ),
+    },
+    { requiredKeys: ["name", "broadcaster_user_id", "version", "winner"] },
+  )
+  .map(({ winner, name, version, ...rest }) =>
+    registered.includes(name) ? { ...rest, name, version, data: { winner } } : { ...event(name), ...rest },
+  );
+
+/** Rows with the fields of an example, each of which may be left out: ids are few, so that rows meet. */
+function rowsLike(row: object): fc.Arbitrary<unknown> {
+  const fields = Object.entries(row).map(([name, value]) => [name, valuesLike(name, value)] as const);
+  const names = fields
+    .map(([name]) => name)
+    .filter((name) => /^(id|\w+_id|username|name|slug|viewers)$/.test(name));
+  return fc.record(Object.fromEntries(fields), { requiredKeys: names });
+}
+
+function valuesLike(name: string, value: unknown): fc.Arbitrary<unknown> {
+  const named = fieldsNamed[name];
+  if (Array.isArray(value)) {
+    const ids = fc.record({ id: fc.integer({ min: 1, max: 5 }), name: named ?? fc.string() });
+    return fc.array(fc.oneof(named ?? fc.string(), ids), { maxLength: 3 });
+  }
+  if (/(^|_)id$/.test(name)) return fc.integer({ min: 1, max: 12 });
+  if (typeof value === "number") return fc.constantFrom(0, 1, 7, 7, 8, 2 ** 31, 2 ** 53 - 1);
+  if (typeof value === "boolean") return fc.boolean();
+  return named ?? fc.constant(value);
 }
 
 const junk = fc.oneof(
@@ -254,14 +250,13 @@ function change([value, junk, place, how]: Change): unknown {
   return { ...value, [name]: isDeeper ? change([inner, junk, place >> 1, how]) : junk };
 }
 
-/** Nothing listens there: what is sent to it fails at once, and nothing leaves this machine. */
-const deafUrls = ["http://127.0.0.1:9/hook", "http://localhost:9/", "http://[::1]:9/a?b=c"];
-
 /** Values of a schema. Fields that name something name mostly what is known. */
 function valuesOf(given: JsonSchema, operation: Documented, name = ""): fc.Arbitrary<unknown> {
   const schema = operation.resolved(given);
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum) return fc.constantFrom(...schema.enum);
+  const special = operation.path.includes("/event-types/") ? ofRegistered[name] : undefined;
+  if (special) return special;
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map((choice) => valuesOf(choice, operation, name)));
   const types = [schema.type ?? []].flat();
   if (types.length === 0) return fc.jsonValue({ maxDepth: 2 });
@@ -310,15 +305,11 @@ function integers({ minimum = -(2 ** 53) + 1, maximum = 2 ** 53 - 1 }: JsonSchem
 }
 
 function texts(schema: JsonSchema, operation: Documented, name: string): fc.Arbitrary<string> {
-  if (/ur[il]s?$/.test(name)) return fc.constantFrom(...deafUrls, "https://127.0.0.1/", "");
   const { minLength = 0, maxLength = 100, pattern, format } = schema;
   const kind = kindOf(name, operation.path);
   const length = { minLength, maxLength: Math.max(minLength, Math.min(maxLength, 200)) };
   const known = fc.nat({ max: 29 }).map((index) => mark(kind ?? "none", index));
-  if (name === "scopes") {
-    const scopes = fc.constantFrom("users:read", "events:subscribe");
-    return fc.oneof({ weight: 9, arbitrary: scopes }, { weight: 1, arbitrary: fc.string(length) });
-  }
+  const named = kind === "event-types" ? undefined : fieldsNamed[name];
   const text =
     format === "date-time"
       ? fc
@@ -327,6 +318,7 @@ function texts(schema: JsonSchema, operation: Documented, name: string): fc.Arbi
       : pattern === undefined
         ? fc.oneof(fc.string(length), fc.string({ ...length, unit: "grapheme" }))
         : fc.oneof(fc.stringMatching(new RegExp(pattern)), fc.string(length));
+  if (named) return fc.oneof({ weight: 12, arbitrary: named }, { weight: 1, arbitrary: text });
   return fc.oneof({ weight: kind === undefined ? 0 : 2, arbitrary: known }, { weight: 1, arbitrary: text });
 }
 

@@ -27,6 +27,7 @@ export interface JsonSchema {
 export interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
+  readonly allowEmptyValue?: boolean;
   readonly required?: boolean;
   readonly schema: JsonSchema;
   readonly example?: unknown;

@@ -16,7 +16,7 @@ const deafUrls = [
   "https://127.0.0.1/",
   "",
 ];
-const times = [-day, -hour, -minute, 0, hour].map((ms) => isoTime(Date.now() + ms));
+const times = [-hour, 0, 1, minute, hour, day, 9 * day].map((ms) => isoTime(Date.now() - ms));
 const ids = Array.from({ length: 12 }, (_, i) => i + 1);
 
 /** A server with a little of everything, and who calls it. */

@@ -47,7 +47,7 @@ export function kindOf(name: string, path: string): string | undefined {
 }
 
 /** Kinds that a platform gives, and that answers do not add to. */
-const given: ReadonlySet<string> = new Set(["times", "event-ids", "webhooks", "slugs"]);
+const given: ReadonlySet<string> = new Set(["times", "event-ids", "event-types", "webhooks", "slugs"]);
 
 /** What answers have shown, so that later requests can name it: ids, cursors, tokens. Keeps the newest of each kind. */
 export class Known {

@@ -3,7 +3,7 @@ import { event } from "../publishing.ts";
 import type { Documented, DocumentedBody, JsonSchema, Parameter } from "./documented.ts";
 import { faultsOf } from "./faults.ts";
 import { type Input, kindOf, mark } from "./input.ts";
-import { fieldsNamed } from "./vocabulary.ts";
+import { fieldsNamed, valuesNamed } from "./vocabulary.ts";
 
 /** Types of which requests register, change and remove versions. */
 const builtIn = ["channel.followed", "chat.message.sent", "kicks.gifted"];
@@ -22,17 +22,19 @@ const ofRegistered: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
 
 /**
  * Requests to any of the operations: valid ones, ones that are wrong in one place, and nonsense.
- * @param weights of operations by their names; 1 of others
+ * @param options.weights of operations by their names; 1 of others
+ * @param options.valid how many requests of twenty are meant to be accepted
  */
 export function inputs(
   operations: readonly Documented[],
-  weights: Readonly<Record<string, number>> = {},
+  { weights = {}, valid = 5 }: { weights?: Readonly<Record<string, number>>; valid?: number } = {},
 ): fc.Arbitrary<Input> {
   return fc.oneof(
     ...operations.map((operation) => {
       const faulty = faultsOf(operation).map(({ input }) => ({ ...input, isFaulty: true }));
       const arbitrary = fc.oneof(
-        { weight: 12, arbitrary: inputOf(operation) },
+        { weight: valid, arbitrary: inputOf(operation, true) },
+        { weight: 19 - valid, arbitrary: inputOf(operation, false) },
         ...faulty.slice(0, 1).map(() => ({ weight: 1, arbitrary: fc.constantFrom(...faulty) })),
       );
       return { weight: weights[operation.name] ?? 1, arbitrary };
@@ -40,18 +42,22 @@ export function inputs(
   );
 }
 
-function inputOf(operation: Documented): fc.Arbitrary<Input> {
+function inputOf(operation: Documented, isValid: boolean): fc.Arbitrary<Input> {
   const of = (place: Parameter["in"]) => operation.parameters.filter((parameter) => parameter.in === place);
-  const values = (parameter: Parameter) => parameterValues(parameter, operation);
+  const values = (parameter: Parameter) => parameterValues(parameter, operation, isValid);
   const path = fc.record(
     Object.fromEntries(of("path").map((parameter) => [parameter.name, values(parameter)])),
   );
   const query = fc.tuple(
-    ...of("query").map((parameter) => entriesOf(parameter, values(parameter), of("query").length)),
+    ...of("query").map((parameter) =>
+      entriesOf(parameter, values(parameter), isValid ? 0 : 1, of("query").length),
+    ),
   );
   const headers = fc.record(
-    Object.fromEntries([
-      ...of("header").map((parameter) => [parameter.name.toLowerCase(), values(parameter).map(printable)]),
+    Object.fromEntries<fc.Arbitrary<string>>([
+      ...of("header").map(
+        (parameter) => [parameter.name.toLowerCase(), values(parameter).map(printable)] as const,
+      ),
       ["x-request-id", fc.constantFrom("a-request", "x".repeat(300), "0")],
       ["if-none-match", fc.constantFrom("*", '"x"', 'W/"0"')],
       ["accept", fc.constantFrom("*/*", "text/html", "application/json;q=0")],
@@ -61,20 +67,20 @@ function inputOf(operation: Documented): fc.Arbitrary<Input> {
   return fc
     .record({
       path,
-      query: fc.tuple(query, fc.option(entries, { freq: 15, nil: [] })),
+      query: fc.tuple(query, isValid ? fc.constant([]) : fc.option(entries, { freq: 15, nil: [] })),
       headers: oftenNothing(headers),
-      content: contentOf(operation),
+      content: contentOf(operation, isValid),
       as: fc.oneof(
         { weight: 12, arbitrary: fc.constant("owner" as const) },
         { weight: operation.listener === "public" ? 3 : 0, arbitrary: fc.constant("user" as const) },
-        { weight: 1, arbitrary: fc.constantFrom("nobody" as const, "stranger" as const) },
+        { weight: isValid ? 0 : 1, arbitrary: fc.constantFrom("nobody" as const, "stranger" as const) },
       ),
     })
     .map(({ path, query: [query, more], headers, content, as }) => ({
       operation,
       path: { ...path },
       query: [...query.flat(), ...more],
-      headers: { ...headers, ...content.headers },
+      headers: { ...headers, ...content.headers } as Record<string, string>,
       body: content.body,
       as,
     }));
@@ -91,13 +97,13 @@ const entries = fc.array(fc.tuple(fc.string({ maxLength: 5 }), fc.string({ maxLe
 const printable = (text: string) => text.replace(/[^\x20-\x7e]/g, "?").trim();
 
 /** A parameter that is there, absent, or there twice. */
-function entriesOf({ name, required }: Parameter, values: fc.Arbitrary<string>, count: number) {
+function entriesOf({ name, required }: Parameter, values: fc.Arbitrary<string>, wrong: 0 | 1, count: number) {
   const one = values.map((value): [string, string][] => [[name, value]]);
   return fc.oneof(
     { weight: 20, arbitrary: one },
     // Of many there are two or three, so that not each request is wrong in one of them.
-    { weight: required ? 1 : 10 * count, arbitrary: fc.constant<[string, string][]>([]) },
-    { weight: 1, arbitrary: fc.tuple(one, one).map(([first, second]) => [...first, ...second]) },
+    { weight: required ? wrong : 10 * count, arbitrary: fc.constant<[string, string][]>([]) },
+    { weight: wrong, arbitrary: fc.tuple(one, one).map(([first, second]) => [...first, ...second]) },
   );
 }
 
@@ -110,7 +116,12 @@ const nasty = fc.constantFrom(
 );
 const anyText = fc.oneof(nasty, fc.string({ unit: "binary", maxLength: 40 }), fc.string({ maxLength: 70 }));
 
-function parameterValues(parameter: Parameter, operation: Documented): fc.Arbitrary<string> {
+function parameterValues(
+  parameter: Parameter,
+  operation: Documented,
+  isValid: boolean,
+): fc.Arbitrary<string> {
+  const wrong = isValid ? 0 : 1;
   const kind = kindOf(parameter.name, operation.path);
   const documented = valuesOf(parameter.schema, operation, parameter.name).map((value) =>
     Array.isArray(value) ? value.join(",") : String(value),
@@ -119,17 +130,23 @@ function parameterValues(parameter: Parameter, operation: Documented): fc.Arbitr
   const isNumber = /integer/.test(String(operation.resolved(parameter.schema).type));
   const example = parameter.example;
   const named = kind === "event-types" ? undefined : fieldsNamed[parameter.name];
-  if (named) return fc.oneof({ weight: 24, arbitrary: named }, { weight: 2, arbitrary: documented }, anyText);
+  if (named)
+    return fc.oneof(
+      { weight: 24, arbitrary: named },
+      { weight: 2 * wrong, arbitrary: documented },
+      { weight: wrong, arbitrary: anyText },
+    );
   return fc.oneof(
     { weight: kind === undefined || isNumber ? 0 : 12, arbitrary: known },
     { weight: example === undefined ? 0 : 3, arbitrary: fc.constant(String(example)) },
-    { weight: 8, arbitrary: documented },
-    { weight: 2, arbitrary: anyText },
+    { weight: kind === undefined || isNumber ? 8 : 8 * wrong, arbitrary: documented },
+    { weight: 2 * wrong, arbitrary: anyText },
   );
 }
 
 /** A body with its content type. */
-function contentOf(operation: Documented) {
+function contentOf(operation: Documented, isValid: boolean) {
+  const wrong = isValid ? 0 : 1;
   const { bodies, isBodyRequired } = operation;
   type Content = { readonly headers: Readonly<Record<string, string>>; readonly body: string | null };
   const none = fc.constant<Content>({ headers: {}, body: null });
@@ -138,27 +155,36 @@ function contentOf(operation: Documented) {
   if (bodies.length === 0) {
     return fc.oneof(
       { weight: 20, arbitrary: none },
-      { weight: 1, arbitrary: typed("application/json", anyText) },
+      { weight: wrong, arbitrary: typed("application/json", anyText) },
     );
   }
   return fc.oneof(
-    ...bodies.map((body) => ({ weight: 20, arbitrary: typed(body.type, textsOf(body, operation)) })),
-    { weight: isBodyRequired ? 1 : 8, arbitrary: none },
-    { weight: 1, arbitrary: typed("text/plain", anyText) },
-    { weight: 1, arbitrary: typed("application/json", fc.constant("[".repeat(5000))) },
+    ...bodies.map((body) => ({ weight: 20, arbitrary: typed(body.type, textsOf(body, operation, isValid)) })),
+    { weight: isBodyRequired ? wrong : 8, arbitrary: none },
+    { weight: wrong, arbitrary: typed("text/plain", anyText) },
+    { weight: wrong, arbitrary: typed("application/json", fc.constant("[".repeat(5000))) },
   );
 }
 
-function textsOf({ type, schema, example }: DocumentedBody, operation: Documented): fc.Arbitrary<string> {
+function textsOf(
+  { type, schema, example }: DocumentedBody,
+  operation: Documented,
+  isValid: boolean,
+): fc.Arbitrary<string> {
+  const wrong = isValid ? 0 : 1;
   if (type === "application/x-ndjson") {
     const row = JSON.parse(String(example).split("\n")[0] ?? "") as object;
     const rows = operation.path.endsWith("/events") ? events : rowsLike(row);
-    const line = fc.oneof({ weight: 12, arbitrary: rows }, changed(rows)).map((row) => JSON.stringify(row));
+    const line = fc
+      .oneof({ weight: 12, arbitrary: rows }, { weight: wrong, arbitrary: changed(rows) })
+      .map((row) => JSON.stringify(row));
     const odd = fc.oneof(
       anyText,
       fc.constantFrom("{", "[]", "", '{"id":1e2}', '{"id":1,"id":2}', "\ufeff{}", "null"),
     );
-    const lines = fc.array(fc.oneof({ weight: 30, arbitrary: line }, odd), { maxLength: 12 });
+    const lines = fc.array(fc.oneof({ weight: 30, arbitrary: line }, { weight: wrong, arbitrary: odd }), {
+      maxLength: 12,
+    });
     return fc.tuple(lines, fc.constantFrom("\n", "\r\n", "\n\n")).map(([all, end]) => all.join(end));
   }
   const valid = fc.oneof(
@@ -166,7 +192,7 @@ function textsOf({ type, schema, example }: DocumentedBody, operation: Documente
     { weight: 2, arbitrary: valuesOf(schema, operation) },
     { weight: operation.path === "/admin/v1/events" ? 12 : 0, arbitrary: events },
   );
-  const values = fc.oneof({ weight: 3, arbitrary: valid }, { weight: 1, arbitrary: changed(valid) });
+  const values = fc.oneof({ weight: 3, arbitrary: valid }, { weight: wrong, arbitrary: changed(valid) });
   if (type === "application/x-www-form-urlencoded") {
     return fc.oneof(
       {
@@ -176,13 +202,13 @@ function textsOf({ type, schema, example }: DocumentedBody, operation: Documente
           return new URLSearchParams(Object.fromEntries(fields)).toString();
         }),
       },
-      { weight: 1, arbitrary: anyText },
+      { weight: wrong, arbitrary: anyText },
     );
   }
   return fc.oneof(
     { weight: 20, arbitrary: values.map((value) => JSON.stringify(value)) },
-    { weight: 1, arbitrary: fc.json() },
-    { weight: 1, arbitrary: anyText },
+    { weight: wrong, arbitrary: fc.json() },
+    { weight: wrong, arbitrary: anyText },
   );
 }
 
@@ -255,7 +281,7 @@ function valuesOf(given: JsonSchema, operation: Documented, name = ""): fc.Arbit
   const schema = operation.resolved(given);
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum) return fc.constantFrom(...schema.enum);
-  const special = operation.path.includes("/event-types/") ? ofRegistered[name] : undefined;
+  const special = operation.path.includes("/event-types/") ? ofRegistered[name] : valuesNamed[name];
   if (special) return special;
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map((choice) => valuesOf(choice, operation, name)));
   const types = [schema.type ?? []].flat();
@@ -319,13 +345,16 @@ function texts(schema: JsonSchema, operation: Documented, name: string): fc.Arbi
         ? fc.oneof(fc.string(length), fc.string({ ...length, unit: "grapheme" }))
         : fc.oneof(fc.stringMatching(new RegExp(pattern)), fc.string(length));
   if (named) return fc.oneof({ weight: 12, arbitrary: named }, { weight: 1, arbitrary: text });
-  return fc.oneof({ weight: kind === undefined ? 0 : 2, arbitrary: known }, { weight: 1, arbitrary: text });
+  return fc.oneof({ weight: kind === undefined ? 0 : 12, arbitrary: known }, { weight: 1, arbitrary: text });
 }
 
 function objects(schema: JsonSchema, operation: Documented): fc.Arbitrary<object> {
   const { properties = {}, required = [], additionalProperties } = schema;
   const fields = Object.fromEntries(
-    Object.entries(properties).map(([name, property]) => [name, valuesOf(property, operation, name)]),
+    Object.entries(properties)
+      // Must be the id of the path.
+      .filter(([name]) => name !== "id" || !operation.path.endsWith("/{id}"))
+      .map(([name, property]) => [name, valuesOf(property, operation, name)]),
   );
   const known = fc.record(fields, { requiredKeys: required.filter((name) => name in fields) });
   if (typeof additionalProperties !== "object") return known;

@@ -63,6 +63,9 @@ const uris = fc.oneof(
   ),
 );
 const slugs = odd.map((text) => text.replace(/\s/g, "-").slice(0, 150));
+/** Times that platforms know, the newest first. */
+const newer = fc.integer({ min: 0, max: 3 }).map((index) => mark("times", index));
+const older = fc.integer({ min: 2, max: 6 }).map((index) => mark("times", index));
 const some = (kind: string) => fc.nat({ max: 29 }).map((index) => mark(kind, index));
 
 /** Values that fields and parameters of these names mostly have, so that requests meet. */
@@ -87,10 +90,10 @@ export const fieldsNamed: Readonly<Record<string, fc.Arbitrary<string>>> = {
   redirect_uri: uris,
   created_at: times,
   started_at: times,
-  after: some("times"),
-  before: some("times"),
-  from: some("times"),
-  to: some("times"),
+  after: older,
+  before: newer,
+  from: older,
+  to: newer,
   webhook_url: some("webhooks"),
   scope: fc.constantFrom("", "users:read", "events:subscribe users:read", "x"),
   scopes: fc.constantFrom("users:read", "events:subscribe", "users:read", "events:subscribe", "no:such"),
@@ -98,4 +101,23 @@ export const fieldsNamed: Readonly<Record<string, fc.Arbitrary<string>>> = {
   token_type_hint: fc.constantFrom("access_token", "refresh_token", "x"),
   "Idempotency-Key": fc.nat({ max: 20 }).map((index) => `key-${index}`),
   "Last-Event-ID": some("cursors"),
+};
+
+/** Values that are no texts, or have a form that their schema does not tell. */
+export const valuesNamed: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  broadcaster_user_id: fc.oneof(
+    { weight: 12, arbitrary: fc.integer({ min: 1, max: 8 }) },
+    fc.constantFrom(null, 0, 13, 2 ** 53 - 1),
+  ),
+  // Excludes `from`.
+  since: fc.constantFrom(undefined, undefined, undefined, "last_failure"),
+  version: fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 2),
+  rate_limit: fc.constantFrom(0, 100, null, 10_000_000),
+  followers_count: fc.constantFrom(0, 1, 7, 7, 8, 2 ** 31, 2 ** 53 - 1),
+  filters: fc.constantFrom(
+    {},
+    { "chat.message.sent": { content: { $startsWith: "!" } } },
+    { "kicks.gifted": null, "channel.followed": { follower: { user_id: 1195 } } },
+  ),
+  webhook_headers: fc.constantFrom({}, { "X-Key": "a" }, { "x-key": null }, null),
 };

@@ -114,10 +114,18 @@ export const valuesNamed: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   version: fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 2),
   rate_limit: fc.constantFrom(0, 100, null, 10_000_000),
   followers_count: fc.constantFrom(0, 1, 7, 7, 8, 2 ** 31, 2 ** 53 - 1),
+  // Some match the events that are published, some do not, and some are refused.
   filters: fc.constantFrom(
+    null,
     {},
+    { "channel.followed": { follower: { username: "ninja_fox" } }, "chat.message.sent": null },
+    { "channel.followed": { follower: { username: "nobody" } } },
+    { "kicks.gifted@1": { gift: { amount: { $gt: 1 } } } },
+    { "kicks.gifted@1": { gift: { amount: { $gt: 1e6 } } }, "chat.message.sent": null },
+    { "chat.message.sent": { content: { $regex: "record" } } },
     { "chat.message.sent": { content: { $startsWith: "!" } } },
-    { "kicks.gifted": null, "channel.followed": { follower: { user_id: 1195 } } },
+    { "chat.message.sent": { content: { $startWith: "!" } } },
+    { "raffle.won": { winner: "maya" } },
   ),
   webhook_headers: fc.constantFrom({}, { "X-Key": "a" }, { "x-key": null }, null),
 };

@@ -58,7 +58,7 @@ function firstIndex(length: number, holds: (index: number) => boolean): number {
 type LiveChannel = Pick<Livestream, "channel_id" | "category_id" | "viewers">;
 
 interface LiveCategory {
-  /** The sum of the viewers of the category's channels. */
+  /** The sum of the viewers of the category's channels, at most 2^53-1. */
   readonly viewers: number;
   readonly channels: readonly LiveChannel[];
 }
@@ -121,7 +121,7 @@ class LiveChannels {
     for (const channel of this.#live.values()) {
       const known = categories.get(channel.category_id);
       if (known) {
-        known.viewers += channel.viewers;
+        known.viewers = Math.min(known.viewers + channel.viewers, Number.MAX_SAFE_INTEGER);
         known.channels.push(channel);
       } else categories.set(channel.category_id, { viewers: channel.viewers, channels: [channel] });
     }

@@ -48,6 +48,8 @@ interface Caller {
   secret: string;
   readonly tokens: string[];
   readonly refreshTokens: string[];
+  /** What answers of the public API have shown to it. */
+  readonly known: Known;
 }
 
 /** What requests of one run choose from. */
@@ -134,7 +136,8 @@ async function send(world: World, input: Input): Promise<void> {
   world.tellTime();
   // When the last of several counted changes is stored, depends on the database.
   const query = input.query.filter(([name]) => !(name === "after" && operation.path.endsWith("/audit")));
-  const request = written({ ...input, query }, world.known);
+  const known = operation.listener === "public" && world.chance(0.85) ? caller.known : world.known;
+  const request = written({ ...input, query }, known);
   const isOfOwner = as === "owner" && operation.path.startsWith("/oauth/") && request.body !== undefined;
   const token = as === "user" ? caller.tokens[0] : caller.tokens.at(-1);
   const call: Call = {
@@ -145,6 +148,7 @@ async function send(world: World, input: Input): Promise<void> {
     ...(isOfOwner && { body: withClient(request.body ?? "", caller) }),
   };
   const answer = await world.call(call, operation.path);
+  if (operation.listener === "public" && answer.status < 400) caller.known.learn(operation.path, answer.body);
   await followPages(world, call, operation.path, answer);
   await keepCallers(world, caller, call, answer);
 }
@@ -183,7 +187,7 @@ async function keepCallers(
 ): Promise<void> {
   const { id, client_secret: secret, access_token: token, code } = body as Record<string, string | undefined>;
   if (method === "POST" && path === "/admin/v1/applications" && id && secret) {
-    const made: Caller = { id, secret, tokens: [], refreshTokens: [] };
+    const made: Caller = { id, secret, tokens: [], refreshTokens: [], known: new Known(world.known) };
     if (world.callers.length < mostCallers) world.callers.push(made);
     await ownToken(world, made);
   }
@@ -233,7 +237,12 @@ const create: Step = async (world) => {
   const call: Call = { method: "POST", path: "/admin/v1/applications", body };
   const answer = await world.pair.call(call);
   const [first] = world.callers;
-  await keepCallers(world, first ?? { id: "", secret: "", tokens: [], refreshTokens: [] }, call, answer);
+  await keepCallers(
+    world,
+    first ?? { id: "", secret: "", tokens: [], refreshTokens: [], known: new Known() },
+    call,
+    answer,
+  );
 };
 
 /** A user signs in. */
@@ -331,7 +340,8 @@ const age: Step = async (world) => {
     const call: Call = { method: "GET", path: "/admin/v1/deliveries?limit=100" };
     await followPages(world, call, call.path, await world.call(call));
   }
-  for (const kind of ["deliveries", "replays"]) world.known.replace(kind, []);
+  for (const known of [world.known, ...world.callers.map((caller) => caller.known)])
+    for (const kind of ["deliveries", "replays"]) known.replace(kind, []);
   for (const caller of world.callers) await ownToken(world, caller);
 };
 

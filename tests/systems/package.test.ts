@@ -152,6 +152,27 @@ describe.each(runtimes)("on %s, against a running server", (runtime) => {
   });
 });
 
+test("the bot with a filter of docs/client.md gets only commands", async () => {
+  const program = /## A bot with a filter[\s\S]*?```js\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
+  const server = await testServer();
+  await server.load("users", users);
+  const app = await server.application({ delivery: "stream" });
+  await subscribe(server, app, ["chat.message.sent"]);
+  const running = start("bun", program, {
+    ONAIR_URL: server.publicUrl,
+    CLIENT_ID: app.client_id,
+    CLIENT_SECRET: app.client_secret,
+  });
+  await running.shows("waiting for commands");
+  for (const content of ["hello", "!uptime", "what a game", "!song"]) {
+    const data = { ...(example("chat.message.sent") as object), content };
+    await publish(server, event("chat.message.sent", { data }));
+  }
+  await running.shows(": !song");
+  expect(running.output()).toContain(": !uptime");
+  expect(running.output()).not.toMatch(/hello|what a game/);
+});
+
 test("the bot of docs/shards.md on four processes prints each command once, and continues after a restart", async () => {
   const shards = await Bun.file(join(root, "docs/shards.md")).text();
   const program = /```js\n([\s\S]*?)```/.exec(shards)?.[1] ?? "";

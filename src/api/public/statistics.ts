@@ -266,8 +266,7 @@ export function requestRoute(app: TokenListener, { store, requests, now }: Publi
         operationId: "getOwnRequests",
         tags: ["Application"],
         summary: "Get Requests",
-        description:
-          "Returns the calling application's requests of the last 24 hours, by operation and status, and the last that were refused. Requests of its users are included, those of the portal are not. With several servers, those of the others are up to a minute behind. A crash may lose those of the last minute.",
+        description: `Returns the calling application's requests of the last 24 hours, by operation and status, and the last that were refused. Requests of its users are included, those of the portal are not. With several servers, those of the others are up to a minute behind. A crash may lose those of the last minute. While more than ${requestLimits.applications} applications send requests within a minute, those of further ones are not counted.`,
       },
     },
   );

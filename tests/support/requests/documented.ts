@@ -72,6 +72,7 @@ export function documented(listener: Documented["listener"], document: OpenApiDo
   ajv.addFormat("uri", (text) => text === "" || URL.canParse(text));
   ajv.addFormat("date-time", (text) => !Number.isNaN(Date.parse(text)));
   ajv.addFormat("binary", true);
+  ajv.addFormat("int64", { type: "number", validate: Number.isSafeInteger });
   ajv.addSchema(document, "document");
   const compiled = (pointer: string): (() => ValidateFunction) => {
     let made: ValidateFunction | undefined;

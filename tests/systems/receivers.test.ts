@@ -107,12 +107,19 @@ async function withstands({ url, port, secret }: Target): Promise<void> {
     const stream = chunked ? new Blob([body]).stream() : body;
     return fetch(url, { method: "POST", headers, body: stream, signal: AbortSignal.timeout(20_000) });
   };
+  // A server may close the connection at a header that is not ASCII, before its program sees the request.
+  const refusal = async (changes: Record<string, string>) => {
+    try {
+      return (await send("{}", changes)).status;
+    } catch (error) {
+      const isAscii = Object.values(changes).every((value) => /^[ -~]*$/.test(value));
+      if (!isAscii && (error as { code?: string }).code === "ECONNRESET") return 401;
+      throw error;
+    }
+  };
   for (const time of ["soon", "\u00b2", "-", "1e9", "9".repeat(5_000), ""])
-    expect([time.slice(0, 9), (await send("{}", { "webhook-timestamp": time })).status]).toEqual([
-      time.slice(0, 9),
-      401,
-    ]);
-  expect((await send("{}", { "webhook-signature": "v1,\u00e9 v1" })).status).toBe(401);
+    expect([time.slice(0, 9), await refusal({ "webhook-timestamp": time })]).toEqual([time.slice(0, 9), 401]);
+  expect(await refusal({ "webhook-signature": "v1,\u00e9 v1" })).toBe(401);
   expect((await fetch(url, { method: "POST" })).status).toBe(401);
   // Genuine, but not what a handler expects.
   for (const body of ["null", "{}", '{"type":"chat.message.sent","data":{}}']) await send(body);

@@ -33,7 +33,7 @@ export interface Endpoint {
   readonly last_failure_at: number | null;
   readonly last_failure_status: number | null;
   readonly last_failure_error: string | null;
-  /** The outcome class of the last failure; null also for one recorded by an earlier version. */
+  /** The outcome class of the last failure; null when there was none. */
   readonly last_failure_outcome: string | null;
   /** The end of the pause that the endpoint requested, when the state was stored; null for none. */
   readonly paused_until: number | null;

@@ -228,7 +228,9 @@ test("streams at the same position share their reads", async () => {
 test("a position ahead of the log, as after a restore from a backup, is answered with a gap", async () => {
   const { open, publish } = start(10);
   publish(1);
-  const reader = (await open(0, cursors.make([99, Date.now()], `stream ${application.id} all`))).getReader();
+  const reader = (
+    await open(0, cursors.make([99, Date.now(), 0], `stream ${application.id} all`))
+  ).getReader();
   expect(text((await reader.read()).value)).toMatch(/^retry: 1000\nid: \S+\nevent: gap\ndata: \{"from":/);
   expect(text((await reader.read()).value)).toContain('"webhook-id":"d1"');
 });

@@ -44,9 +44,6 @@ export interface StreamPosition {
   readonly notice: number;
 }
 
-/** A position whose `notice` is null if its id was made by a version without notices. */
-type KnownPosition = Omit<StreamPosition, "notice"> & { readonly notice: number | null };
-
 /** The id of a position as a client sends it, and where it stands in the request. */
 export interface LastId {
   readonly in: "header" | "query";
@@ -70,10 +67,10 @@ export function idOf(cursors: Cursors, { seq, at, notice }: StreamPosition, scop
 }
 
 /** Returns the position of `lastId`. Throws `invalid_cursor` if it is not an id of this stream. */
-function positionOfId(cursors: Cursors, lastId: LastId, scope: StreamScope): KnownPosition {
+function positionOfId(cursors: Cursors, lastId: LastId, scope: StreamScope): StreamPosition {
   const found = cursors.read(lastId.text);
   if (!found?.isFor(streamOf(scope))) throw unknownId(lastId);
-  const [seq, at, notice = null] = found.position as [number, number, number?];
+  const [seq, at, notice] = found.position as [number, number, number];
   return { seq, at, notice };
 }
 
@@ -246,16 +243,13 @@ export class StreamReader {
     const noticeAt = async (time: number) => (hasNotices(scope) ? await store.notices.lastBefore(time) : 0);
     const last = await store.deliveries.last();
     // A number above the last one was issued before the database was restored from a backup.
-    const known: KnownPosition | null = lastId === null ? null : positionOfId(cursors, lastId, scope);
+    const known: StreamPosition | null = lastId === null ? null : positionOfId(cursors, lastId, scope);
     const keptSince = now - keptMs;
     if (known && known.seq <= last && !(await this.#isRewritten(known))) {
       // An old position is valid if no delivery after it was removed.
       const isKept =
         known.at >= keptSince || (await store.deliveries.lastRemoved(scope.applicationId)) <= known.seq;
-      if (isKept) {
-        const notice = known.notice ?? (await noticeAt(known.at));
-        return { position: { ...known, notice }, frames: opening };
-      }
+      if (isKept) return { position: known, frames: opening };
     }
     const from = known?.at ?? after ?? now;
     if (!known && from >= now) {
@@ -274,7 +268,7 @@ export class StreamReader {
    * Whether a position was issued before the database was restored from a backup, and its number has since been given
    * to another event, which was published later.
    */
-  async #isRewritten({ seq, at }: KnownPosition): Promise<boolean> {
+  async #isRewritten({ seq, at }: StreamPosition): Promise<boolean> {
     const publishedAt = await this.#options.store.deliveries.publishedUpTo(seq);
     return publishedAt !== null && publishedAt > at;
   }

@@ -272,7 +272,7 @@ const table = {
   },
   streamLimit: {
     value: "N",
-    default: "100",
+    default: "32",
     help: "maximum number of open event streams of an application, and as many of all its users together; one user may have 5 % of it",
     read: integer(1, 10_000),
   },

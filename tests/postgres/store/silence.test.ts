@@ -197,6 +197,10 @@ const transactions: Readonly<Record<string, (given: Given) => Promise<unknown>>>
     const wanted = [{ broadcaster_user_id: 1, event: "chat.message.sent", version: 1 }];
     return store.subscriptions.subscribe({ applicationId, wanted, limit: 9 }, now);
   },
+  "storing requests": ({ store, application }) => {
+    const hours = [{ at: now, counts: { "getUser 200": 1 } }];
+    return store.requests.add([[application, { hours, refused: [] }]], now);
+  },
   "revoking a token": ({ store, application }) => store.tokens.revoke(hash("token"), application),
   "removing expired tokens": ({ store }) => store.tokens.removeExpired(now),
   "changing an application": ({ store, application }) =>

@@ -40,7 +40,7 @@ describe("settings", () => {
       webhookConcurrency: 128,
       rateLimit: 800,
       confirmSnapshotAbove: 50,
-      streamLimit: 100,
+      streamLimit: 32,
       subscriptionLimit: 10_000,
       trustedProxies: [],
       loginUrl: null,

@@ -1,5 +1,6 @@
+import { oddTexts, refusedTexts } from "../requests/vocabulary.ts";
 import { ndjson } from "../server.ts";
-import { oddTexts, pages, partOf, query, refusedTexts, type Step, some, text, type World } from "./world.ts";
+import { pages, partOf, query, type Step, some, text, type World } from "./world.ts";
 
 /* Users, categories, channels and livestreams, and what is asked about them. */
 

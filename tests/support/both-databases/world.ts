@@ -1,22 +1,6 @@
 import { between, pick, type Random } from "../../../src/dev/chance.ts";
+import { oddTexts } from "../requests/vocabulary.ts";
 import type { Answered, Call, Pair } from "./pair.ts";
-
-/** Texts that databases compare, fold, search and store in ways of their own. */
-export const oddTexts: readonly string[] = [
-  ...[
-    `Ninja|ninja|NINJA|Ninja Fox|ninja_fox|ninjafox|Ninja%|100%_sure|a_b_c|a\\b\\c|\\\\|\\%|%%%|___`,
-    `'''|it's|"quoted"|NULL|null|{}|{a,"b"}|\\N|a"b"c|*star*|^caret|NEAR(a b)|a AND b|a OR NOT b`,
-    `col:umn|é|éclair|e\u0301clair|ÉCLAIR|E\u0301CLAIR|Straße|STRASSE|ẞig|ﬁne|fine|İstanbul|istanbul`,
-    `ısı ısı|ISI ISI|Ωmega|Ωmega|ὈΔΥΣΣΕΎΣ|Ὀδυσσεύς|Ångström|Ångström|ångstrom|Dž dž|ǅ ǆ|日本語|日本語テスト`,
-    `ガガガ|ガガガ|カ\u3099カ\u3099|한국어|한국어|हिन्दी|ไทยไทย|مرحبا|שלום|😀😀😀|👩‍👩‍👧‍👦|👍🏽👍🏽|a\u200bb\u200bc`,
-    `a\u00adb\u00adc|abc\u0301\u0302\u0303|\u0301\u0302\u0303|𝕏𝕏𝕏|ＡＢＣ|abc|ABC|  abc  |a  b|a\tb`,
-    `\u00a0abc\u00a0|²³¹|½½½|ŒUVRE|œuvre|øre|Øre|łódź|Łódź|đđđ|ĐĐĐ|ħħħ|Ŀŀl|ĳĳĳ|ŋŋŋ|abc\ufffdabc`,
-    `\u202eabc|\ufeffabc|ϐβΒ|ſſs|K\u212aKk|ꙁꙁꙁ|Ꙁꙁꙁ|ⅷⅧⅷ|ⓐⒶⓐ|ꭰꭰꭰ|ᏸᏰᏸ|𐐀𐐨𐐀|ɐⱯɐ|ʼnŉn|ǰǰǰ|ΐΐΐ|ὖὖὖ|ᾳᾳᾳ|ᾼᾼᾼ`,
-  ].flatMap((row) => row.split("|")),
-  "x".repeat(100),
-  "é".repeat(100),
-  "😀".repeat(100),
-];
 
 /** Names that meet often, and odd ones. */
 export function text(random: Random): string {
@@ -31,17 +15,6 @@ export function partOf(random: Random, whole: string): string {
   const from = Math.floor(random() * points.length);
   return points.slice(from, from + 3 + Math.floor(random() * 4)).join("");
 }
-
-/** Texts that no input may hold, or only some. */
-export const refusedTexts: readonly string[] = [
-  "",
-  "a\u0000b",
-  "a\nb",
-  "\ud800",
-  "a\udc00b",
-  "x".repeat(201),
-  "\u007f\u0085\u2028",
-];
 
 /** An application that calls, with its tokens, the newest last. */
 export interface Caller {

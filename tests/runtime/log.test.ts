@@ -112,7 +112,8 @@ test.each<[LogLevel, string[]]>([
 });
 
 const root = join(import.meta.dir, "../..");
-const rows = readFileSync(join(root, "docs/log.md"), "utf8")
+const [, table = ""] = readFileSync(join(root, "docs/doctor.md"), "utf8").split(/^## Events of the log$/m);
+const rows = table
   .split("\n")
   .filter((line) => line.startsWith("| `"));
 

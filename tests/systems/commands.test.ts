@@ -26,7 +26,7 @@ fi
 `;
 
 /** Pages for developers. Each starts `onair dev` or assumes that it runs. */
-const guides = ["first-token", "first-webhook", "going-to-production", "from-kick", "from-twitch"];
+const guides = ["first-webhook", "managing-your-application", "from-kick", "from-twitch"];
 
 const dev = `
 log=dev.log
@@ -78,12 +78,11 @@ const pages: readonly [page: string, least: number, before: string][] = [
   ["event-types", 2, dev + asOperator],
   ["filters", 3, dev],
   ["operating", 4, "mkdir -p /etc/onair /mnt/other"],
-  ["settings", 1, production],
-  ["operator-keys", 2, production],
+  ["settings", 3, production],
   ["doctor", 1, production],
   ["upgrading", 1, production],
   ["backups", 2, production],
-  ["tls", 2, certificate],
+  ["reverse-proxy", 2, certificate],
 ];
 
 type WithDatabase = (url: string, password: string) => string;

@@ -173,9 +173,9 @@ test("the bot with a filter of docs/client.md gets only commands", async () => {
   expect(running.output()).not.toMatch(/hello|what a game/);
 });
 
-test("the bot of docs/shards.md on four processes prints each command once, and continues after a restart", async () => {
-  const shards = await Bun.file(join(root, "docs/shards.md")).text();
-  const program = /```js\n([\s\S]*?)```/.exec(shards)?.[1] ?? "";
+test("the bot of docs/stream.md on four processes prints each command once, and continues after a restart", async () => {
+  const stream = await Bun.file(join(root, "docs/stream.md")).text();
+  const program = /^## Shards$[\s\S]*?```js\n([\s\S]*?)```/m.exec(stream)?.[1] ?? "";
   const server = await testServer();
   await server.load("users", users);
   const app = await server.application({ delivery: "stream" });

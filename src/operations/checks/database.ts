@@ -220,7 +220,7 @@ export const deliveriesHeldCheck: Check = {
 export const sizesCheck: Check = {
   name: "sizes",
   examines:
-    "space used by each kind of data; whether much of it is free and not returned ([Disk](disk.md#free-space))",
+    "space used by each kind of data; whether much of it is free and not returned ([Disk](operating.md#disk))",
   places: ["server", "doctor"],
   async *run(subject, { ok, skipped }) {
     const { directory, place, program } = subject;

@@ -113,9 +113,7 @@ test.each<[LogLevel, string[]]>([
 
 const root = join(import.meta.dir, "../..");
 const [, table = ""] = readFileSync(join(root, "docs/doctor.md"), "utf8").split(/^## Events of the log$/m);
-const rows = table
-  .split("\n")
-  .filter((line) => line.startsWith("| `"));
+const rows = table.split("\n").filter((line) => line.startsWith("| `"));
 
 /** The log events in the source by name, with their levels. */
 const events = new Set<string>();

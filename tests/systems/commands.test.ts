@@ -73,7 +73,7 @@ export ONAIR_DATA=/var/lib/onair
 `;
 
 const pages: readonly [page: string, least: number, before: string][] = [
-  ...guides.map((page): [string, number, string] => [page, 4, ""]),
+  ...guides.map((page): [string, number, string] => [page, 3, ""]),
   ["command-line", 2, dev],
   ["event-types", 2, dev + asOperator],
   ["filters", 3, dev],

@@ -8,10 +8,10 @@ const digits = 12;
 /**
  * Returns the version and the commit of a checkout.
  *
- * - At a tag like `v0.1.0`: `0.1.0`.
- * - After it: `0.1.0+12.g44cb90d`, the number of commits since the tag and the commit.
+ * - At a tag like `v1.0.0`: `1.0.0`.
+ * - After it: `1.0.0+12.g44cb90d`, the number of commits since the tag and the commit.
  * - Without such a tag in its history, as in a shallow clone: the version in `package.json` and the time of the commit,
- *   `0.1.0+20260114160806.g44cb90d`.
+ *   `1.0.0+20260114160806.g44cb90d`.
  * - Without a commit, as in an unpacked archive: the version in `package.json`.
  *
  * `.changed` follows the commit of a checkout with changes. A later build of one branch has a higher version for Debian.

@@ -13,8 +13,8 @@ import { type Target, targets } from "./targets.ts";
 const root = resolve(import.meta.dir, "../..");
 
 /**
- * Returns the version for npm. npm ignores what follows a "+", so a build after `0.1.0` is a pre-release of `0.1.1`:
- * `0.1.1-12.g44cb90d`.
+ * Returns the version for npm. npm ignores what follows a "+", so a build after `1.0.0` is a pre-release of `1.0.1`:
+ * `1.0.1-12.g44cb90d`.
  */
 export function npmVersion(version: string): string {
   const [release = "", since] = version.split("+");

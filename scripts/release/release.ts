@@ -1,27 +1,33 @@
 /*
  * Makes all files of a release, in dist/release:
  *
- *     bun run release [--target linux-x64]… [--out DIR]
+ *     bun run release [--target linux-x64]… [--sign KEY] [--out DIR]
  *
- * The same commit gives the same bytes. All files have the time SOURCE_DATE_EPOCH, by default that of the commit.
+ * The same commit gives the same bytes, in any directory. All files have the time SOURCE_DATE_EPOCH, by default that of
+ * the commit. The version is that of the tag; see version.ts.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { version as ownVersion } from "../../package.json";
+import type { Build } from "../../src/runtime/build.ts";
 import { buildOf } from "../version.ts";
 import { type Entry, tarGz } from "./archive.ts";
 import { type Contents, contentsOf, executableOf } from "./contents.ts";
 import { debianPackage } from "./debian.ts";
 import { executableForNpm, packageForNpm } from "./npm.ts";
+import { requireKey, sign } from "./signature.ts";
 import { targets } from "./targets.ts";
 
 const root = resolve(import.meta.dir, "../..");
-const usage = `Usage: bun run release [--target TARGET]… [--out DIR]
+const usage = `Usage: bun run release [--target TARGET]… [--sign KEY] [--out DIR]
 
-Makes archives, packages for Debian and npm, an SBOM and checksums.
+Makes archives, packages for Debian and npm, an SBOM, checksums and their signature.
 
   --target TARGET  one of these targets, may be repeated (default: all):
                    ${targets.map(({ name }) => name).join(", ")}
+  --sign KEY       sign the checksums with this SSH key (ssh-keygen -Y sign); a public key means
+                   the private key that the SSH agent has
   --out DIR        output directory; its content is replaced (default: dist/release)
 `;
 
@@ -30,9 +36,15 @@ function readArguments() {
     const options = {
       target: { type: "string", multiple: true },
       out: { type: "string" },
+      sign: { type: "string" },
       help: { type: "boolean", short: "h" },
     } as const;
-    const { target: names = [], out = join(root, "dist/release"), help } = parseArgs({ options }).values;
+    const {
+      target: names = [],
+      out = join(root, "dist/release"),
+      sign: key,
+      help,
+    } = parseArgs({ options }).values;
     if (help) {
       process.stdout.write(usage);
       process.exit(0);
@@ -40,7 +52,7 @@ function readArguments() {
     const unknown = names.filter((name) => !targets.some((target) => target.name === name));
     if (unknown.length > 0) throw new Error(`There is no target ${unknown.join(", ")}`);
     const chosen = targets.filter(({ name }) => names.length === 0 || names.includes(name));
-    return { chosen, out: resolve(out) };
+    return { chosen, out: resolve(out), key };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n${usage}`);
     process.exit(2);
@@ -59,6 +71,15 @@ async function releaseTime(): Promise<number> {
   return Number(text);
 }
 
+/** Throws when the tag of a release and package.json have different versions: builds without the tag have the latter. */
+function requireOneVersion({ version }: Build): void {
+  const isTagged = !version.includes("+");
+  if (isTagged && version !== ownVersion)
+    throw new Error(
+      `The tag is v${version}, but package.json has the version ${ownVersion}: make both the same`,
+    );
+}
+
 /** Makes the archive of one target: a directory with the executable and its files. */
 function archive({ target, version, executable, files, time }: Contents): Entry {
   const name = `onair-${version}-${target.name}`;
@@ -68,8 +89,11 @@ function archive({ target, version, executable, files, time }: Contents): Entry 
 }
 
 async function main(): Promise<void> {
-  const { chosen, out } = readArguments();
+  const { chosen, out, key } = readArguments();
   const time = await releaseTime();
+  const build = buildOf(root);
+  requireOneVersion(build);
+  if (key !== undefined) await requireKey(key);
   if (existsSync(out) && readdirSync(out).length > 0 && !existsSync(join(out, "SHA256SUMS")))
     throw new Error(`${out} has files that are not a release: name another directory`);
   rmSync(out, { recursive: true, force: true });
@@ -80,7 +104,6 @@ async function main(): Promise<void> {
     sums.push(`${Bun.SHA256.hash(content, "hex")}  ${path}\n`);
     process.stdout.write(`${path}  ${(content.length / 1e6).toFixed(1)} MB\n`);
   };
-  const build = buildOf(root);
   await keep(await packageForNpm(build.version, time));
   for (const target of chosen) {
     const contents = await contentsOf(target, time, await executableOf(target, build));
@@ -88,7 +111,11 @@ async function main(): Promise<void> {
     if (target.debian !== undefined) await keep(await debianPackage(contents, target.debian));
     await keep(executableForNpm(contents));
   }
-  await Bun.write(join(out, "SHA256SUMS"), sums.sort().join(""));
+  const checksums = join(out, "SHA256SUMS");
+  await Bun.write(checksums, sums.sort().join(""));
+  if (key === undefined) return void process.stdout.write("SHA256SUMS is not signed: --sign KEY signs it\n");
+  await sign(checksums, key);
+  process.stdout.write("SHA256SUMS.sig\n");
 }
 
 await main().catch((error) => {

@@ -5,7 +5,7 @@ const help = `Usage: onair version [--json]
 
 Prints the version and the commit that it was built from. "-changed" after the commit means that the
 checkout had uncommitted changes. A build from a source archive has no commit. A build after a
-release has its version and the number of commits since: 0.1.0+12.g44cb90d.
+release has its version and the number of commits since: 1.0.0+12.g44cb90d.
 
   --json         print both, with the runtime and the platform, as JSON
 

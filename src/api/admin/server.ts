@@ -90,7 +90,7 @@ const Settings = answer(
         },
         { name: "admin-key", value: "set", default: null, is_secret: true, help: "an operator key" },
       ],
-      version: "0.1.0",
+      version: "1.0.0",
       commit: "3f2a9c41d07b",
       started_at: "2026-01-14T16:00:00.000Z",
       message: "OK",

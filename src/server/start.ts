@@ -12,6 +12,7 @@ import type { Engine } from "../delivery/engine.ts";
 import { storingRequests, storingStatistics } from "../delivery/maintenance.ts";
 import { publicKeyForms, readSigningKey } from "../delivery/signature.ts";
 import { startEngineThread } from "../delivery/thread/link.ts";
+import { DeprecatedUse, type Deprecation, deprecatedName } from "../domain/deprecations.ts";
 import { RequestCounter } from "../domain/requests.ts";
 import { StatisticCounter } from "../domain/statistics.ts";
 import {
@@ -51,7 +52,7 @@ import { loadRanking, type Memory, openMemory } from "./memory.ts";
 import { type Config, collectorOf } from "./settings/config.ts";
 import type { Environment } from "./settings/read-config.ts";
 import { keptMs } from "./settings/setting-values.ts";
-import { liveSettings, type Reloaded } from "./settings/shown-settings.ts";
+import { changedSettings, liveSettings, type Reloaded } from "./settings/shown-settings.ts";
 import { databaseAt, storageAt } from "./storage.ts";
 
 /*
@@ -82,6 +83,8 @@ interface AppOptions {
   readonly prepare?: ((store: Store) => Promise<void>) | undefined;
   /** The first page of the public listener; by default there is none. */
   readonly welcome?: WelcomeSource | undefined;
+  /** What is deprecated; by default the table of this version. */
+  readonly deprecations?: readonly Deprecation[] | undefined;
 }
 
 /** A running server. */
@@ -191,6 +194,8 @@ type Core = Awaited<ReturnType<typeof openCore>>;
 async function openCore(options: AppOptions, stops: Stops) {
   const { log, now = Date.now } = options;
   const { live: config, reload, shown } = liveSettings(options.config);
+  const deprecated = new DeprecatedUse(options.deprecations);
+  warnOfDeprecated(options.config, deprecated, log);
   const location = locationOf(config);
   const certificates = listenerCertificates(config, now());
   const storage = new StorageWatch(log);
@@ -223,11 +228,22 @@ async function openCore(options: AppOptions, stops: Stops) {
     eventLoop,
     counter: new StatisticCounter(now),
     requests: new RequestCounter(now),
+    /** What requests and settings use of what is deprecated. */
+    deprecated,
     tracing,
     life,
     /** The listeners, and what else stops together with them. */
     listeners: new Stops(log),
   };
+}
+
+/** Logs the deprecated settings that do not have their default. */
+function warnOfDeprecated(config: Config, deprecated: DeprecatedUse, log: Log): void {
+  for (const one of deprecated.ofSettings(changedSettings(config))) {
+    const { since, removedIn, sunsetDay, instead } = one;
+    const dates = { since, removed_in: removedIn, sunset: sunsetDay };
+    log.warn("deprecated_setting", { what: deprecatedName(one), ...dates, instead });
+  }
 }
 
 /** Nothing may be sent any more, either: the other process sends what is pending. */
@@ -339,7 +355,7 @@ type RunningPublic = Awaited<ReturnType<typeof startPublicListener>>;
 
 /** Starts the public listener. Throws if the port is taken. */
 async function startPublicListener(core: Core, memory: Memory) {
-  const { config, engine, log, now, counter, requests, tracing } = core;
+  const { config, engine, log, now, counter, requests, deprecated, tracing } = core;
   const { store, callers, limiter, ranking, catalogue, cursors, challenges, outcomes } = memory;
   const access = {
     authenticator: authenticator(store, now, await jwtReader(config, store, now), callers),
@@ -366,7 +382,8 @@ async function startPublicListener(core: Core, memory: Memory) {
     isTrimmed: config.maxDataSize !== null,
   });
   announceRanking(ranking, () => outcomes.changedHere("ranking"));
-  const traffic = new Traffic("public", { counter, requests, traces: tracing?.requestsOf(false) ?? null });
+  const traces = tracing?.requestsOf(false) ?? null;
+  const traffic = new Traffic("public", { counter, requests, traces, deprecated });
   let url = config.publicUrl ?? "";
   const app = publicApp({
     store,
@@ -470,7 +487,7 @@ async function startAdminListener(
   publicListener: RunningPublic,
   backups: BackupKeeper,
 ) {
-  const { config, engine, log, now, storage, life, counter, tracing, options } = core;
+  const { config, engine, log, now, storage, life, counter, deprecated, tracing, options } = core;
   const { store, operatorKeys } = memory;
   // Loaded here, so that the first answers of the public listener do not wait for it.
   const { adminOf } = await import("./admin.ts");
@@ -497,7 +514,7 @@ async function startAdminListener(
     },
     traffic: {
       public: publicListener.traffic,
-      admin: new Traffic("admin", { counter, traces: tracing?.requestsOf(true) ?? null }),
+      admin: new Traffic("admin", { counter, deprecated, traces: tracing?.requestsOf(true) ?? null }),
     },
     publicUrl: publicListener.publicUrl,
     adminUrl: () => adminUrl,
@@ -543,12 +560,20 @@ function factsOf(core: Core, { store, limiter }: Memory, { streams }: RunningPub
 }
 
 /** Returns a function that finds problems of the running server. Its modules are loaded on the first call. */
-function findingsOf({ config, now, options }: Core): AdminDeps["findings"] {
+function findingsOf({ config, now, options, deprecated }: Core): AdminDeps["findings"] {
   const { env = {}, secretFiles = [] } = options;
   let running: Promise<AdminDeps["findings"]> | null = null;
   return async () => {
     running ??= import("../operations/checks/checks.ts").then(({ runningFindings }) =>
-      runningFindings({ config, env, secretFiles, program: databaseCheckProgram, databaseAt, now }),
+      runningFindings({
+        config,
+        env,
+        secretFiles,
+        program: databaseCheckProgram,
+        databaseAt,
+        now,
+        deprecated,
+      }),
     );
     return (await running)();
   };

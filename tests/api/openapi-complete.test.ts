@@ -85,6 +85,7 @@ let written: WrittenDocument;
 let document: OpenApiDocument;
 const url = "https://on.example";
 const words = {
+  api: "public" as const,
   title: "Things",
   summary: "Things.",
   introduction: "All about things.",

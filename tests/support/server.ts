@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Deprecation } from "../../src/domain/deprecations.ts";
 import type { Store } from "../../src/domain/store.ts";
 import type { AwsVariables } from "../../src/operations/backups/destination.ts";
 import { createLog, type Log } from "../../src/runtime/log.ts";
@@ -94,6 +95,8 @@ export interface TestServerOptions {
   readonly prepare?: (store: Store) => Promise<void>;
   /** The front page of the public listener, as in `onair dev`. */
   readonly welcome?: WelcomeSource;
+  /** In place of what this version deprecates. */
+  readonly deprecations?: readonly Deprecation[];
   /** Users to store once the server runs. */
   readonly users?: readonly object[];
 }
@@ -136,6 +139,7 @@ export async function startServer({
   engineThread = false,
   prepare,
   welcome,
+  deprecations,
   users,
 }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
@@ -161,6 +165,7 @@ export async function startServer({
       wrongKeyLimit,
       prepare,
       welcome,
+      deprecations,
       // Short, because tests wait until results are recorded.
       times: { gatherMs: 5 },
       // Where a clock is given, the engine runs in this thread.

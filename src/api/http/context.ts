@@ -1,4 +1,10 @@
 import type { Application } from "../../domain/applications.ts";
+import {
+  type DeprecatedUse,
+  type DeprecatingApi,
+  deprecatedName,
+  deprecationHeaders,
+} from "../../domain/deprecations.ts";
 import { newId } from "../../domain/ids.ts";
 import type { OperatorKey } from "../../domain/operator-keys.ts";
 import type { RequestCounter } from "../../domain/requests.ts";
@@ -168,12 +174,36 @@ export function reply(
   const response = new Response(body, { status, headers });
   for (const name in extra) response.headers.set(name, extra[name] ?? "");
   if (body === null) response.headers.delete("content-type");
+  announceDeprecated(requestContext, response.headers);
   if (listener.endsConnections || isRefusedAddress(requestContext, status))
     response.headers.set("connection", "close");
   // Bun adds the header to all other responses.
   if (requestContext.method === "HEAD") response.headers.set("date", new Date().toUTCString());
   recordAnswer(requestContext, status, code);
   return response;
+}
+
+/** Says that a request uses something deprecated: in headers of its response, in the log, and to the findings. */
+function announceDeprecated(requestContext: RequestContext, headers: Headers): void {
+  const { listener, operation, request, requestId, caller, operatorKey } = requestContext;
+  const { deprecated, name } = listener.traffic;
+  if (deprecated === null || (name !== "public" && name !== "admin")) return;
+  for (const deprecation of deprecated.ofRequest(name as DeprecatingApi, operation, request.url)) {
+    for (const [header, value] of Object.entries(deprecationHeaders(deprecation))) headers.set(header, value);
+    const by = caller?.application.name ?? operatorKey?.name ?? null;
+    deprecated.count(deprecation, Date.now(), by);
+    const what = deprecatedName(deprecation);
+    const { since, removedIn, sunsetDay, instead } = deprecation;
+    listener.log.repeated("warn", "deprecated_request", `${what} ${by}`, {
+      request_id: requestId,
+      what,
+      since,
+      removed_in: removedIn,
+      sunset: sunsetDay,
+      instead,
+      ...(caller && { application_id: caller.application.id }),
+    });
+  }
 }
 
 /** A secret of this server in a path, also with its underscores encoded. */
@@ -264,25 +294,31 @@ export class Traffic {
   readonly applications = new ApplicationTraffic();
   readonly #counter: StatisticCounter | null;
   readonly #requests: RequestCounter | null;
-  readonly #listener: string;
+  /** The name of the listener. */
+  readonly name: string;
 
   /** The spans of requests; null if tracing is off. */
   readonly traces: RequestTraces | null;
+  /** The requests that use something deprecated; null if they are not looked for. */
+  readonly deprecated: DeprecatedUse | null;
 
   /** `counter` counts requests by the names of listener and operation, `requests` those of each application. */
   constructor(
-    listener = "",
+    name = "",
     {
       counter = null,
       requests = null,
       traces = null,
+      deprecated = null,
     }: {
       readonly counter?: StatisticCounter | null;
       readonly requests?: RequestCounter | null;
       readonly traces?: RequestTraces | null;
+      readonly deprecated?: DeprecatedUse | null;
     } = {},
   ) {
-    this.#listener = listener;
+    this.name = name;
+    this.deprecated = deprecated;
     this.#counter = counter;
     this.#requests = requests;
     this.traces = traces;
@@ -290,7 +326,7 @@ export class Traffic {
 
   count(answered: Answered): void {
     const { status, durationMs, operation, application, isFromPortal, code, requestId, traceId } = answered;
-    const subject = `${this.#listener} ${operation ?? "other"}`;
+    const subject = `${this.name} ${operation ?? "other"}`;
     this.#counter?.count("requests", subject, "requests", durationMs, errorOf(status));
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     if (application) {

@@ -151,6 +151,7 @@ const securitySchemes: Json = {
 /** Returns the OpenAPI document of the admin listener at `url`, as JSON. */
 export function adminDocument(written: WrittenDocument, url: string): string {
   const document = complete(written, rules, {
+    api: "admin",
     title: "On Air Admin",
     summary: "The API with which a platform reports its data and manages applications.",
     introduction,

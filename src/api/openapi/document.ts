@@ -1,5 +1,11 @@
 import { OptionalKind, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import * as Bun from "bun";
+import {
+  DeprecatedUse,
+  type DeprecatingApi,
+  type Deprecation,
+  deprecationNotice,
+} from "../../domain/deprecations.ts";
 import { oneOf, webAddressFormat } from "../../domain/validation/fields.ts";
 import {
   component,
@@ -71,6 +77,7 @@ export interface Operation {
 
 /** The parts of a document that the plugin does not write. */
 interface DocumentAbout {
+  readonly api: DeprecatingApi;
   readonly title: string;
   readonly summary: string;
   /** Markdown. */
@@ -93,7 +100,7 @@ export interface ListenerRules {
 
 /** Returns the valid document. */
 export function complete(written: WrittenDocument, rules: ListenerRules, about: DocumentAbout): Json {
-  const { title, summary, introduction, url, tags, securitySchemes, externalDocs, webhooks } = about;
+  const { api, title, summary, introduction, url, tags, securitySchemes, externalDocs, webhooks } = about;
   const info = {
     ...(written["info"] as object),
     title,
@@ -113,9 +120,28 @@ export function complete(written: WrittenDocument, rules: ListenerRules, about: 
     webhooks,
   };
   const paths = mapped(written.paths, (methods) =>
-    mapped(methods, (operation) => completeOperation(operation, rules)),
+    mapped(methods, (operation) => markDeprecated(completeOperation(operation, rules), api)),
   );
   return hoist({ ...written, ...sections, openapi: "3.1.0", paths });
+}
+
+/** Marks a deprecated operation, and deprecated parameters of an operation. @param table see `Deprecation` */
+export function markDeprecated(operation: Json, api: DeprecatingApi, table?: readonly Deprecation[]): Json {
+  const deprecated = new DeprecatedUse(table);
+  const parameters = operation["parameters"] as readonly Json[] | undefined;
+  const marked = (part: Json, given: readonly string[]): Json => {
+    const query = new URLSearchParams(Object.fromEntries(given.map((name) => [name, ""])));
+    const [own] = deprecated
+      .ofRequest(api, `${operation["operationId"]}`, `/?${query}`)
+      .filter(({ of }) => !("setting" in of) && of.parameter === given[0]);
+    if (!own) return part;
+    const description = [part["description"], `${deprecationNotice(own)}.`].filter(Boolean).join("\n\n");
+    return { ...part, deprecated: true, description };
+  };
+  return {
+    ...marked(operation, []),
+    ...(parameters && { parameters: parameters.map((one) => marked(one, [`${one["name"]}`])) }),
+  };
 }
 
 function completeOperation(written: WrittenOperation, rules: ListenerRules): Json {

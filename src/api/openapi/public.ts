@@ -277,6 +277,7 @@ const securitySchemes: Json = {
 /** Returns the OpenAPI document of the public listener at `url`, as JSON. */
 export function publicDocument(written: WrittenDocument, url: string): string {
   const document = complete(written, rules, {
+    api: "public",
     title: "On Air",
     summary: "The public developer API of a live-streaming platform.",
     introduction,

@@ -89,6 +89,8 @@ const exposed = [
   "Onair-Subscriptions-Used",
   "Onair-Subscriptions-Limit",
   "Onair-Search-Complete",
+  "Deprecation",
+  "Sunset",
 ];
 
 /** CORS: browsers of any origin may call the API and read these headers; cookies are not used. */

@@ -32,12 +32,19 @@ import {
   reportedBy,
   serverCheck,
 } from "./server.ts";
-import { adminHostCheck, certificatesCheck, publicUrlCheck, settingsCheck } from "./settings.ts";
+import {
+  adminHostCheck,
+  certificatesCheck,
+  deprecationsCheck,
+  publicUrlCheck,
+  settingsCheck,
+} from "./settings.ts";
 import { type Check, Subject, type SubjectOptions } from "./subject.ts";
 
 /** Every check, in the order in which they run and are shown. */
 export const checks: readonly Check[] = [
   settingsCheck,
+  deprecationsCheck,
   publicUrlCheck,
   adminHostCheck,
   certificatesCheck,

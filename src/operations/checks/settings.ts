@@ -1,8 +1,10 @@
+import { deprecatedName, deprecationNotice } from "../../domain/deprecations.ts";
 import { messageOf } from "../../domain/errors.ts";
-import { day } from "../../domain/time.ts";
+import { day, isoTime } from "../../domain/time.ts";
 import { isThisMachineAlone } from "../../runtime/client-address.ts";
 import type { Config } from "../../server/settings/config.ts";
 import { unknownVariables } from "../../server/settings/setting-names.ts";
+import { changedSettings } from "../../server/settings/shown-settings.ts";
 import { certificateFiles, isFor, readCertificate, warnBeforeMs } from "../certificates.ts";
 import { isLoopback } from "./requests.ts";
 import type { Check } from "./subject.ts";
@@ -26,6 +28,25 @@ export const settingsCheck: Check = {
     }
     if (mistakes.length + unknown.length === 0)
       yield ok("every setting is valid, and every ONAIR_ variable is known");
+  },
+};
+
+export const deprecationsCheck: Check = {
+  name: "deprecations",
+  examines:
+    "shown only where a setting, or a request since the start of the server, uses what [a later version](stability.md#deprecation) no longer has",
+  places: ["config", "server", "doctor"],
+  *run({ config, deprecated }, { warning }) {
+    for (const one of deprecated.ofSettings(changedSettings(config)))
+      yield warning(deprecationNotice(one), `do that before the upgrade to ${one.removedIn}`);
+    for (const { deprecation, requests, lastAt, lastBy } of deprecated.requests) {
+      const last = `the last${lastBy === null ? "" : ` of ${lastBy}`} at ${isoTime(lastAt)}`;
+      const uses = `${requests} ${requests === 1 ? "request" : "requests"} used it, ${last}`;
+      yield warning(
+        `${deprecationNotice(deprecation)} (${uses})`,
+        `ask those who call ${deprecatedName(deprecation)} to change that before the upgrade to ${deprecation.removedIn}`,
+      );
+    }
   },
 };
 

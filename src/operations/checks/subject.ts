@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync, type Stats, statSync } from "node:fs";
+import { DeprecatedUse } from "../../domain/deprecations.ts";
 import { messageOf } from "../../domain/errors.ts";
 import type { Finding, findingsOf } from "../../domain/findings.ts";
 import type { DatabaseFacts, KindSizes } from "../../domain/storage.ts";
@@ -46,6 +47,8 @@ export interface SubjectOptions {
   /** Returns the data in a database. */
   readonly databaseAt: (database: DatabaseSettings) => Promise<DatabaseStorage>;
   readonly now: () => number;
+  /** What is deprecated, and the requests of a running server that use it; by default the table of this version. */
+  readonly deprecated?: DeprecatedUse;
   /** The options of `onair doctor`. */
   readonly doctor?: DoctorOptions;
 }
@@ -115,6 +118,7 @@ export class Subject {
   readonly program: string;
   readonly doctor: DoctorOptions;
   readonly now: () => number;
+  readonly deprecated: DeprecatedUse;
   /** The data directory to check; null without one. */
   readonly directory: string | null;
   /** The PostgreSQL database to check; null without one. */
@@ -130,6 +134,7 @@ export class Subject {
     this.program = options.program;
     this.doctor = doctor;
     this.now = options.now;
+    this.deprecated = options.deprecated ?? new DeprecatedUse();
     this.#databaseAt = options.databaseAt;
     const location = doctor.withData ? locationOf(options.config) : null;
     this.directory = location && "directory" in location ? location.directory : null;

@@ -1,4 +1,5 @@
 import type { ParseArgsOptionsConfig } from "node:util";
+import { DeprecatedUse, deprecationNotice } from "../../domain/deprecations.ts";
 import { nearest } from "./command-line.ts";
 import { type Config, settings } from "./config.ts";
 import type { Setting } from "./setting-values.ts";
@@ -74,11 +75,19 @@ function meantBy(word: string): string | null {
   return meant === null ? null : prefix + meant;
 }
 
-/** Returns the help of all settings: purpose, default and variable, in lines of at most 100 characters. */
-export function settingsHelp(defaults: Partial<Record<keyof Config, string>> = {}): string {
+/**
+ * Returns the help of all settings: purpose, default and variable, in lines of at most 100 characters, and whether one
+ * is deprecated.
+ */
+export function settingsHelp(
+  defaults: Partial<Record<keyof Config, string>> = {},
+  deprecated = new DeprecatedUse(),
+): string {
   return names
     .map((name) => {
-      const { help, value, secret } = settings[name];
+      const { value, secret } = settings[name];
+      const [ending] = deprecated.ofSettings([flagOf(name)]);
+      const help = settings[name].help + (ending ? `; ${deprecationNotice(ending)}` : "");
       const initial = defaults[name] ?? settings[name].default;
       const tail = initial === null || initial === "" ? "" : ` (default: ${initial})`;
       if (secret) return helpEntry(variableOf(name), `${help}${tail}`);

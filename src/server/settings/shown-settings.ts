@@ -19,6 +19,13 @@ export function settingsInForce(config: Config) {
   });
 }
 
+/** Returns the options, without dashes, of the settings that do not have their default. */
+export function changedSettings(config: Config): string[] {
+  return settingsInForce(config).flatMap(({ name, value, default: initial }) =>
+    (value ?? "") === (initial ?? "") ? [] : name,
+  );
+}
+
 /**
  * Returns the settings for display, each with the source of its value: `default`, an option, a variable, or a line of
  * the settings file.

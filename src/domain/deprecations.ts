@@ -1,0 +1,117 @@
+import { day } from "./time.ts";
+
+/*
+ * What a later version no longer has. docs/stability.md promises how that is announced: headers of the answers, a line
+ * of the log, a finding, the documents, and the help of settings. All of them are made from the table here.
+ */
+
+/** Something that the next major version no longer has. */
+export interface Deprecation {
+  /**
+   * An operation by its `operationId`, a query parameter of one, or a setting by its option without dashes, such as
+   * `rate-limit`.
+   */
+  readonly of:
+    | { readonly api: DeprecatingApi; readonly operation: string; readonly parameter?: string }
+    | { readonly setting: string };
+  /** The version that deprecates it, such as `1.3.0`, and the day of its release. */
+  readonly since: string;
+  readonly sinceDay: string;
+  /** The first version without it, such as `2.0.0`, and the day before which that version is not released. */
+  readonly removedIn: string;
+  readonly sunsetDay: string;
+  /** What to do instead, as the end of a sentence: `use q`. */
+  readonly instead: string;
+}
+
+/** The listeners whose operations can be deprecated. */
+export type DeprecatingApi = "public" | "admin";
+
+/** Everything that is deprecated. */
+export const deprecations: readonly Deprecation[] = [];
+
+/** The shortest time between a deprecation and the version that removes what it names. */
+const shortestNoticeMs = 180 * day;
+
+const dayMs = (text: string) => Date.parse(`${text}T00:00:00Z`);
+
+/**
+ * Returns what a deprecation breaks of the promise in docs/stability.md, as sentences: a removal that is not in a major
+ * version, or comes too early.
+ */
+export function deprecationFaults(deprecation: Deprecation): string[] {
+  const { since, sinceDay, removedIn, sunsetDay } = deprecation;
+  const [from = 0, to = 0] = [since, removedIn].map((version) => Number.parseInt(version, 10));
+  const noticeMs = dayMs(sunsetDay) - dayMs(sinceDay);
+  const faults: string[] = [];
+  if (!/^\d+\.[1-9]\d*\.0$/.test(since)) faults.push(`${since} is no minor version after a major one`);
+  if (!/^\d+\.0\.0$/.test(removedIn) || to <= from) faults.push(`${removedIn} is no later major version`);
+  if (!(noticeMs >= shortestNoticeMs)) faults.push(`${sunsetDay} is less than 180 days after ${sinceDay}`);
+  return faults;
+}
+
+/** Returns the name of what is deprecated, for people: `The parameter name of getCategories`. */
+export function deprecatedName({ of }: Deprecation): string {
+  if ("setting" in of) return `--${of.setting}`;
+  return of.parameter === undefined ? of.operation : `The parameter ${of.parameter} of ${of.operation}`;
+}
+
+/** Returns the sentence that every announcement has. */
+export function deprecationNotice(deprecation: Deprecation): string {
+  const { since, removedIn, sunsetDay, instead } = deprecation;
+  return `${deprecatedName(deprecation)} is deprecated since ${since}, and ends with ${removedIn}, not before ${sunsetDay}: ${instead}`;
+}
+
+/** Returns the headers that announce a deprecation: `Deprecation` (RFC 9745) and `Sunset` (RFC 8594). */
+export function deprecationHeaders({ sinceDay, sunsetDay }: Deprecation): Readonly<Record<string, string>> {
+  return {
+    deprecation: `@${dayMs(sinceDay) / 1000}`,
+    sunset: new Date(dayMs(sunsetDay)).toUTCString(),
+  };
+}
+
+/** The requests that used something deprecated. */
+interface Use {
+  readonly deprecation: Deprecation;
+  requests: number;
+  lastAt: number;
+  /** The name of the application or operator key of the last one; null for a request without a token. */
+  lastBy: string | null;
+}
+
+/** Finds what requests and settings use of a table, and counts the requests since the start of the server. */
+export class DeprecatedUse {
+  readonly #table: readonly Deprecation[];
+  readonly #uses = new Map<Deprecation, Use>();
+
+  constructor(table: readonly Deprecation[] = deprecations) {
+    this.#table = table;
+  }
+
+  /** Returns what a request uses. @param url the URL of the request */
+  ofRequest(api: DeprecatingApi, operation: string | null, url: string): readonly Deprecation[] {
+    if (this.#table.length === 0 || operation === null) return [];
+    return this.#table.filter(({ of }) => {
+      if ("setting" in of || of.api !== api || of.operation !== operation) return false;
+      return of.parameter === undefined || new URL(url, "http://localhost").searchParams.has(of.parameter);
+    });
+  }
+
+  /** Returns what settings use. @param given the options, without dashes, that do not have their default */
+  ofSettings(given: readonly string[]): readonly Deprecation[] {
+    return this.#table.filter(({ of }) => "setting" in of && given.includes(of.setting));
+  }
+
+  /** Counts a request. */
+  count(deprecation: Deprecation, at: number, by: string | null): void {
+    const use = this.#uses.get(deprecation) ?? { deprecation, requests: 0, lastAt: at, lastBy: by };
+    use.requests++;
+    Object.assign(use, { lastAt: at, lastBy: by });
+    this.#uses.set(deprecation, use);
+  }
+
+  /** The requests since the start of the server. */
+  get requests(): readonly Readonly<Use>[] {
+    return [...this.#uses.values()];
+  }
+}

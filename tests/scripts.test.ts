@@ -29,12 +29,12 @@ test("every file of tests is run by `test` or by `test:systems`, and none by bot
   expect([...(usual ?? []), ...(systems ?? [])].sort()).toEqual(all);
 });
 
-test("the folders of tests are the rooms of src, and those for scripts, benchmarks, helpers and other programs", () => {
+test("the folders of tests are the rooms of src, and those for scripts, releases, benchmarks, helpers and other programs", () => {
   const foldersIn = (name: string) =>
     readdirSync(join(root, name), { withFileTypes: true }).flatMap((one) =>
       one.isDirectory() ? one.name : [],
     );
-  const others = ["bench", "scripts", "support", "systems"];
+  const others = ["bench", "released", "scripts", "support", "systems"];
   const known = new Set([...foldersIn("src"), ...others]);
   expect(foldersIn("tests").filter((folder) => !known.has(folder))).toEqual([]);
 });

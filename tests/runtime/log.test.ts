@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Glob } from "bun";
 import { minute, second } from "../../src/domain/time.ts";
 import { errorEvents, type LogLevel, RepeatedLines, type RequestLine } from "../../src/runtime/log.ts";
 import { keptLog } from "../support/kept-log.ts";
+import { logEvents } from "../support/log-events.ts";
 import { Clock } from "../support/server.ts";
 
 /** A log whose lines are kept, and its clock. */
@@ -115,16 +115,7 @@ const root = join(import.meta.dir, "../..");
 const [, table = ""] = readFileSync(join(root, "docs/doctor.md"), "utf8").split(/^## Events of the log$/m);
 const rows = table.split("\n").filter((line) => line.startsWith("| `"));
 
-/** The log events in the source by name, with their levels. */
-const events = new Set<string>();
-for (const file of new Glob("src/**/*.ts").scanSync(root)) {
-  const text = readFileSync(join(root, file), "utf8");
-  for (const [, level, name] of text.matchAll(/\blog\.(debug|info|warn|error)\(\s*"([\w.]+)"/g))
-    events.add(`${name} ${level}`);
-  for (const [, name] of text.matchAll(/\bfailure\(\s*"([\w.]+)"/g)) events.add(`${name} error`);
-  for (const [, level, name] of text.matchAll(/\brepeated\(\s*"(warn|error)",\s*"([\w.]+)"/g))
-    events.add(`${name} ${level}`);
-}
+const events = new Set(logEvents());
 
 test("every event of an error is documented, and has a place in the source", () => {
   expect(errorEvents.filter((name) => !rows.some((line) => line.includes(`\`${name}\``)))).toEqual([]);

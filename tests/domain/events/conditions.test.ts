@@ -258,7 +258,7 @@ test("the work of one evaluation is bounded: an event that takes more matches", 
   ] as const) {
     const begun = performance.now();
     expect(matches(condition, data)).toBe(true);
-    expect(performance.now() - begun).toBeLessThan(500);
+    expect(performance.now() - begun).toBeLessThan(2_000);
   }
   // What a chat message can have is within the bound.
   expect(matches({ a: { $regex: "[ab]*a[ab]{200}$" } }, { a: "a".repeat(500) })).toBe(true);

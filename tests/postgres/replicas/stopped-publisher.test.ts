@@ -152,6 +152,6 @@ describe.skipIf(!hasPostgres)("a publisher that stops", () => {
     publisher.release();
     const endedAt = performance.now();
     await stream.arrived(1);
-    expect(performance.now() - endedAt).toBeLessThan(3_000);
+    expect(performance.now() - endedAt).toBeLessThan(10_000);
   });
 });

@@ -117,7 +117,7 @@ test.skipIf(!hasPostgres)("while an event type is registered, events are publish
   await begun.promise;
   const startedAt = performance.now();
   await store.events.publish(newEvent("meanwhile"), () => false);
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
   ended.resolve();
   await putting;
 });

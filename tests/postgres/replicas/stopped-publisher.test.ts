@@ -5,7 +5,7 @@ import { endSilentPublishers, publishingLock } from "../../../src/postgres/posit
 import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { openStream, resumeStream } from "../../support/event-stream.ts";
-import { administer, hasPostgres } from "../../support/postgres.ts";
+import { administer, emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { type ServerProcess, serve } from "../../support/process.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
@@ -57,9 +57,9 @@ describe.skipIf(!hasPostgres)("a publisher that stops", () => {
     events.map(({ data }) => data.headers["onair-event-id"]);
 
   /** Waits until a connection waits so. */
-  const waiting = (how: string) =>
+  const waiting = (how: string, on = sql) =>
     until(async () => {
-      const found = await sql.unsafe(
+      const found = await on.unsafe(
         `SELECT FROM pg_stat_activity WHERE datname = current_database() AND ${how}`,
       );
       return found.length > 0;
@@ -105,12 +105,16 @@ describe.skipIf(!hasPostgres)("a publisher that stops", () => {
   });
 
   test("only transactions that publish and wait for their client too long are ended", async () => {
+    // A database without replicas, which would end such transactions by themselves.
+    const { url, drop } = await emptyDatabase();
     const proxy = await tcpProxy(Number(new URL(url).port));
     const proxied = new SQL({ url: url.replace(/:\d+\//, `:${proxy.port}/`), max: 1 });
+    const sql = new SQL(url, { max: 3 });
     const pool = openPool(readDatabaseUrl(url), { connections: 1 });
     afterThisTest(async () => {
-      await Promise.all([proxied.close({ timeout: 0 }), pool.close()]);
+      await Promise.all([sql.close({ timeout: 0 }), proxied.close({ timeout: 0 }), pool.close()]);
       proxy.stop();
+      await drop();
     });
     const ended = (idleMs: number, statementMs: number) => endSilentPublishers(pool, { idleMs, statementMs });
     const isGone = (error: unknown) =>
@@ -124,9 +128,9 @@ describe.skipIf(!hasPostgres)("a publisher that stops", () => {
     const unread = proxied
       .unsafe(`SELECT pg_sleep(1), repeat('x', 100000000), ${publishingLock}`)
       .catch(isGone);
-    await waiting("wait_event = 'PgSleep'");
+    await waiting("wait_event = 'PgSleep'", sql);
     proxy.hold();
-    await waiting("wait_event = 'ClientWrite'");
+    await waiting("wait_event = 'ClientWrite'", sql);
     expect(await ended(60_000, 60_000)).toBe(0);
     expect(await ended(60_000, 0)).toBe(1);
     expect(await ended(0, 60_000)).toBe(1);

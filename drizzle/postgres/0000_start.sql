@@ -12,6 +12,7 @@ CREATE TABLE "applications" (
 	"client_secret_hash" "bytea" NOT NULL,
 	"delivery" text DEFAULT 'webhook' NOT NULL,
 	"webhook_url" text,
+	"former_urls" json DEFAULT '[]'::json NOT NULL,
 	"webhook_headers" json DEFAULT '[]'::json NOT NULL,
 	"webhook_secret" text NOT NULL,
 	"retired_webhook_secrets" json DEFAULT '[]'::json NOT NULL,
@@ -156,7 +157,8 @@ CREATE TABLE "endpoints" (
 	"last_failure_outcome" text,
 	"paused_until" bigint,
 	"revision" bigint NOT NULL,
-	"last_failing_since" bigint
+	"last_failing_since" bigint,
+	"resumes_at" bigint
 );
 --> statement-breakpoint
 CREATE TABLE "event_ids" (

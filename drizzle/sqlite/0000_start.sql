@@ -12,6 +12,7 @@ CREATE TABLE `applications` (
 	`client_secret_hash` blob NOT NULL,
 	`delivery` text DEFAULT 'webhook' NOT NULL,
 	`webhook_url` text,
+	`former_urls` text DEFAULT '[]' NOT NULL,
 	`webhook_headers` text DEFAULT '[]' NOT NULL,
 	`webhook_secret` text NOT NULL,
 	`retired_webhook_secrets` text DEFAULT '[]' NOT NULL,
@@ -49,6 +50,8 @@ CREATE TABLE `attempts` (
 	`first_byte_ms` real,
 	`error` text,
 	`response` text NOT NULL,
+	`generation` integer NOT NULL,
+	`exchange` text,
 	PRIMARY KEY(`delivery_seq`, `number`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -163,6 +166,7 @@ CREATE TABLE `endpoints` (
 	`paused_until` integer,
 	`revision` integer NOT NULL,
 	`last_failing_since` integer,
+	`resumes_at` integer,
 	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint

@@ -19,7 +19,8 @@ refused.
   show                   shows its settings, its limits with what is left, and its endpoint's state
   change                 changes what the options name, unless the platform has locked it
   rotate-webhook-secret  makes a new secret, shown only once; both secrets sign during the overlap
-  enable-endpoint        sends to the webhook URL again, after a 410 or a day of failures
+  enable-endpoint        tries the webhook URL now while it fails, in place of waiting for the next
+                         attempt; or sends to it again, after a 410 or a day of failures
 
   --webhook-url URL      the URL that its events are sent to; "" for none. Another origin needs
                          --webhook-header, if there are any: it gets only those
@@ -100,6 +101,11 @@ async function rotate(api: Client, overlap: number | undefined, out: Output): Pr
   if (!out.json) note("The secret is shown only once: store it now.");
 }
 
+function nextAttemptText({ status, next_attempt_at }: OwnApplication["endpoint"]): string {
+  const tryNow = status === "failing" ? "; to try it now: onair app enable-endpoint" : "";
+  return `${next_attempt_at}${tryNow}`;
+}
+
 async function show(application: OwnApplication, out: Output): Promise<void> {
   const { endpoint, secrets, notices, rate_limit, subscriptions, filters_set_at, ...rest } = application;
   const { limit, remaining } = rate_limit;
@@ -114,6 +120,7 @@ async function show(application: OwnApplication, out: Output): Promise<void> {
         : `${counted(remaining)} of ${counted(limit)} requests per minute left`,
     subscriptions: `${counted(subscriptions.used)} of ${counted(subscriptions.limit)}`,
     endpoint: `${endpoint.status}: ${endpoint.summary}`,
+    ...(endpoint.next_attempt_at !== null && { next_attempt: nextAttemptText(endpoint) }),
     ...(endpoint.advice !== null && { advice: endpoint.advice }),
   };
   const rows = secrets.map(({ kind, prefix, created_at, expires_at }) => [

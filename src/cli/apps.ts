@@ -83,9 +83,12 @@ function sentenceOf({
   disabled_at,
   failures,
   last_failure,
+  next_attempt_at,
 }: EndpointAnswer): string {
   if (status === "disabled") return `disabled since ${disabled_at}: ${reasons[disabled_reason ?? "failing"]}`;
-  return status === "enabled" ? status : `failing: ${failures} attempts, ${last_failure?.error ?? ""}`;
+  if (status === "enabled") return status;
+  const next = next_attempt_at === null ? "" : ` The next attempt is at ${next_attempt_at}.`;
+  return `failing: ${failures} attempts, ${last_failure?.error ?? ""}${next}`;
 }
 
 const help = `Usage: onair apps <action> [options]
@@ -99,7 +102,8 @@ uses.
   change ID                     changes what the options name
   delete ID                     deletes an application with its tokens and subscriptions; pending
                                 deliveries are canceled
-  enable-endpoint ID            sends to its webhook URL again after a 410 or a day of failures
+  enable-endpoint ID            tries its webhook URL now while it fails, before the next attempt is
+                                due; or sends to it again, after a 410 or a day of failures
   rotate-client-secret ID       makes a new client secret; the old one stays valid for the overlap
   rotate-webhook-secret ID      makes a new webhook secret; both sign during the overlap
 

@@ -23,6 +23,7 @@ import { showProgress } from "./output/progress.ts";
 import { untilEnded } from "./signals.ts";
 
 type Attempt = Delivery["attempts"][number];
+type Request = NonNullable<Delivery["request"]>;
 
 /** The outcome comes first, because a narrow terminal cuts the last columns. */
 const columns = ["ID", "STATUS", "LAST", "TYPE", "CHANNEL", "ATTEMPTS", "PUBLISHED"];
@@ -53,9 +54,17 @@ async function printDelivery(delivery: Delivery, out: Output): Promise<void> {
   const { attempts, request, ...rest } = delivery;
   const on = out.screen;
   const parts = [recordLines(rest, on), attemptTable(attempts, on)];
-  if (request)
-    parts.push(recordLines(request.headers, on), escaped(request.body ?? "(the body is no longer kept)"));
+  const answered = attempts.at(-1)?.response_headers ?? {};
+  if (Object.keys(answered).length > 0)
+    parts.push(`Headers of the last response:\n${recordLines(answered, on)}`);
+  if (request) parts.push(requestLines(request, attempts.length > 0, on));
   await out.answer(delivery, parts.filter((part) => part !== "").join("\n\n"));
+}
+
+function requestLines({ url, headers, body }: Request, wasSent: boolean, on: Screen): string {
+  const heading = wasSent ? "The last request:" : "The request, which is not sent yet:";
+  const lines = [heading, printable(`POST ${url ?? "(no webhook URL)"}`), recordLines(headers, on)];
+  return `${lines.join("\n")}\n\n${escaped(body ?? "(the body is no longer kept)")}`;
 }
 
 interface Forwarding {
@@ -71,7 +80,7 @@ async function forwardAgain(
   { url, given, keptSecret, out }: Forwarding,
 ): Promise<boolean> {
   const { id, request } = delivery;
-  if (!request) throw new Error(`The delivery ${id} has no request yet: it is sent first to the webhook URL`);
+  if (!request) throw new Error(`The delivery ${id} has no request`);
   const { body } = request;
   if (body === null) throw new Error(`The body of the delivery ${id} is no longer kept`);
   const kept = given === undefined ? keptSecret() : null;
@@ -80,8 +89,9 @@ async function forwardAgain(
     const whose = kept === null ? "made for this run" : "kept for the profile";
     note(`Forwarding to ${url}, signed with ${secret} (${whose})`);
   }
-  // Each attempt has a time of its own; a receiver refuses an old one.
-  const headers = { ...request.headers, "webhook-timestamp": String(Math.floor(Date.now() / 1000)) };
+  // Each attempt has a time and signatures of its own; a receiver refuses old ones.
+  const { "webhook-signature": _, ...unsigned } = request.headers;
+  const headers = { ...unsigned, "webhook-timestamp": String(Math.floor(Date.now() / 1000)) };
   const { signal } = new AbortController();
   const { status, durationMs, answer } = await forward({ headers, body }, { url, secret, signal });
   await out.answer(
@@ -93,15 +103,19 @@ async function forwardAgain(
 
 function attemptTable(attempts: readonly Attempt[], on: Screen): string {
   if (attempts.length === 0) return "";
+  // The URL of the last attempt is shown with the request.
+  const isAtOneUrl = new Set(attempts.map(({ url }) => url)).size === 1;
   const rows = attempts.map((one) => [
     one.at,
     outcomeOf(one),
     `${one.duration_ms} ms`,
     one.error ?? "",
     one.response.slice(0, longestAnswer),
+    ...(isAtOneUrl ? [] : [one.url ?? "-"]),
   ]);
+  const columns = ["ATTEMPT", "OUTCOME", "TOOK", "ERROR", "ANSWER", ...(isAtOneUrl ? [] : ["URL"])];
   // Not cut to the terminal, so that errors stay complete.
-  return table(["ATTEMPT", "OUTCOME", "TOOK", "ERROR", "ANSWER"], rows, { ...on, columns: null });
+  return table(columns, rows, { ...on, columns: null });
 }
 
 const longestAnswer = 80;
@@ -278,7 +292,8 @@ const help = `Usage: onair deliveries list [filters] [--follow] [options]
 Shows the deliveries of events, and sends them again.
 
   list           lists deliveries, newest first, with their last attempt
-  show           shows a delivery: its attempts, and the last request
+  show           shows a delivery: its attempts, each with the URL that was called, the headers of
+                 the last response, and the last request
   retry          sends a delivery again now, with the same id
   replay         sends the missed deliveries of a range again; with the id of a replay: shows its
                  progress, or cancels it
@@ -292,7 +307,8 @@ Shows the deliveries of events, and sends them again.
   --event ID         for list: of the event with this id, for all its subscriptions
   --broadcaster ID   of the channel of this user
   --status STATUS    pending, delivered, failed, expired or canceled; missed is each of the last
-                     three, and the default for replay; any is each of all
+                     three, and the default for replay; failing is pending, failed or expired after
+                     a failed attempt; any is each of all
   --type TYPE        of this event type, like channel.followed
   --after TIME, --before TIME
                      for list: of events published in this range, like 2026-01-14T16:00:00Z
@@ -498,7 +514,7 @@ function hintAt({ event = "", status, type = "" }: Values): string {
   if (meant !== "") return meant;
   // Users expect a delivery with a failed attempt in this list, but one that is attempted again is pending.
   if (status === "failed")
-    return " A delivery that will be attempted again is pending: see --status pending.";
+    return " A delivery that will be attempted again is pending: see --status failing.";
   return /^[a-z0-9_]+(\.[a-z0-9_]+)+$/.test(event)
     ? ` --event expects the id of an event; for an event type, use --type ${event}.`
     : "";
@@ -522,8 +538,13 @@ async function requested(
   return { id };
 }
 
-type OperatorDelivery = Static<typeof OwnedDelivery> &
-  Partial<Pick<Static<typeof OwnedSentDelivery>, "request">>;
+type OperatorSentDelivery = Static<typeof OwnedSentDelivery>;
+type SentAttempt = OperatorSentDelivery["attempts"][number];
+type OperatorDelivery = Omit<Static<typeof OwnedDelivery>, "attempts"> &
+  Partial<Pick<OperatorSentDelivery, "request">> & {
+    /** With the fields of a sent delivery only for a single one. */
+    readonly attempts: readonly (Static<typeof OwnedDelivery>["attempts"][number] & Partial<SentAttempt>)[];
+  };
 
 /** `T` without the application, which only operators see. */
 type WithoutApplication<T extends { app_id: string }> = Omit<T, "app_id"> & Partial<Pick<T, "app_id">>;

@@ -1,12 +1,12 @@
 import type { KeyObject } from "node:crypto";
 import { type Recipient, receives, recipientOf, usesOnlyStream } from "../domain/applications.ts";
-import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
+import type { AttemptResult, DueDelivery, FailedExchange } from "../domain/deliveries.ts";
 import { minute, second } from "../domain/time.ts";
 import { systemTimers, type Timers } from "../runtime/event-loop.ts";
 import type { AttemptTraces } from "../runtime/tracing/spans.ts";
 import type { ActiveSpan } from "../runtime/tracing/tracer.ts";
 import type { EndpointQueue, InFlightAttempt } from "./endpoint.ts";
-import { type EndedAttempt, type Ending, endedWithoutAttempt, judge, notSent } from "./judge.ts";
+import { type Ending, endedWithoutAttempt, judge, notSent } from "./judge.ts";
 import type { Notices } from "./notices.ts";
 import { createEndpointOwnership, type EndpointRequests } from "./ownership.ts";
 import {
@@ -25,7 +25,7 @@ import {
 } from "./record.ts";
 import { Alarms, MemoryCapacity, type Priority, Scheduler } from "./scheduler.ts";
 import { keptBytes, type Sender, type SendResult } from "./send/send.ts";
-import { withoutHeaderValues } from "./shown-response.ts";
+import { keptExchange, withoutHeaderValues } from "./shown-response.ts";
 import { signedRequest } from "./signature.ts";
 
 /*
@@ -36,6 +36,8 @@ import { signedRequest } from "./signature.ts";
 /** What making attempts needs from outside the delivery. */
 interface AttemptOptions {
   readonly sender: Pick<Sender, "send">;
+  /** Whether the sender uses an egress proxy. */
+  readonly isProxied: boolean;
   readonly signingKey: KeyObject;
   /** Makes the notices about endpoints. */
   readonly notices: Notices;
@@ -294,7 +296,7 @@ type FallibleStage = "sign" | "send";
 
 function createWorker(context: DeliveryContext, options: WorkerOptions): Worker {
   const { ownership, capacity, scheduler, recorder, log, now } = context;
-  const { sender, signingKey, intake, counter, traces, notices, random, checkClock } = options;
+  const { sender, isProxied, signingKey, intake, counter, traces, notices, random, checkClock } = options;
   let inFlight = 0;
   const inFlightOf: Record<Priority, number> = { new: 0, bulk: 0, backlog: 0 };
   let whenIdle: (() => void) | null = null;
@@ -306,6 +308,7 @@ function createWorker(context: DeliveryContext, options: WorkerOptions): Worker 
     const { delivery, recipient } = attempt;
 
     let sent: SendResult;
+    let exchange: FailedExchange | null = null;
     let stage: FallibleStage = "sign";
     try {
       const request = signedRequest(delivery, recipient, signingKey, startedAt);
@@ -317,6 +320,7 @@ function createWorker(context: DeliveryContext, options: WorkerOptions): Worker 
         connecting: (cancel) => attempt.connecting(cancel),
       });
       sent = withoutHeaderValues(result, recipient.webhook_headers, keptBytes);
+      exchange = keptExchange(result, request, recipient.webhook_headers, isProxied);
     } catch (error) {
       // A failure in this process counts as an attempt, so that the schedule advances and the delivery ends at some
       // time.
@@ -328,7 +332,7 @@ function createWorker(context: DeliveryContext, options: WorkerOptions): Worker 
     if (sent.class === "canceled") return returnUnsent(queue, attempt.delivery);
 
     checkClock();
-    const ended = endedAttempt(attempt);
+    const ended = { ...endedAttempt(attempt), exchange };
     const { endedAt: at, random } = ended;
     const result = judge(delivery, sent, ended);
     report(started, sent, result);
@@ -409,7 +413,7 @@ function createWorker(context: DeliveryContext, options: WorkerOptions): Worker 
     if (inFlight === 0) whenIdle?.();
   };
 
-  const endedAttempt = ({ recipient, startedAt, isFormer }: InFlightAttempt): EndedAttempt => {
+  const endedAttempt = ({ recipient, startedAt, isFormer }: InFlightAttempt) => {
     const generation = recipient.endpoint_generation;
     return { startedAt, endedAt: now(), generation, isFormer, random: random() };
   };

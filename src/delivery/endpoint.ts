@@ -455,8 +455,12 @@ export class EndpointQueue {
     this.#pace.shift(ms);
     if (!this.#endpoint) return null;
     const shifted = (at: number | null) => (at === null ? null : at + ms);
-    const { revision, failing_since, paused_until } = this.#endpoint;
-    const times = { failing_since: shifted(failing_since), paused_until: shifted(paused_until) };
+    const { revision, failing_since, paused_until, resumes_at } = this.#endpoint;
+    const times = {
+      failing_since: shifted(failing_since),
+      paused_until: shifted(paused_until),
+      resumes_at: shifted(resumes_at),
+    };
     this.#endpoint = { ...this.#endpoint, ...times, revision: revision + 1 };
     return times.failing_since || times.paused_until ? this.#endpoint : null;
   }
@@ -601,7 +605,8 @@ export class EndpointQueue {
     const before = this.endpoint;
     const pausedUntil = this.#pace.pausedUntil > at ? this.#pace.pausedUntil : null;
     const isGone = status === gone;
-    const ended = { at, isSuccess, isGone, status, error, outcome, pausedUntil };
+    const resumesAt = this.#pace.resumeAt > at ? this.#pace.resumeAt : null;
+    const ended = { at, isSuccess, isGone, status, error, outcome, pausedUntil, resumesAt };
     const { endpoint, notice } = afterAttempt(before, ended);
     const isStored = isWorthKeeping(before, endpoint);
     this.#endpoint = isStored ? endpoint : { ...endpoint, last_success_at: before.last_success_at };

@@ -175,7 +175,7 @@ async function engineOn(
   const reports = new Reports({ counter, broadcast, now, timers });
 
   const sending = sendingOf(settings, now);
-  const sender = createSender(sending);
+  const sender = createSender({ ...sending, keepHeaders: "failed" });
   stops.add("sender", () => sender.close());
   // A separate sender, so that a notify URL that hangs takes no connections from deliveries. The URL may be in the
   // operator's private network.
@@ -213,6 +213,7 @@ async function engineOn(
     connections: settings.webhookConnections,
     notices,
     traces: attempts,
+    isProxied: settings.webhookProxy !== null,
     isHeld,
     requested: () => replays.wake(),
     requestRecorded: (applicationId) => replays.resume(applicationId),

@@ -1,4 +1,10 @@
-import { type Attempt, type AttemptResult, type DueDelivery, maxAttempts } from "../domain/deliveries.ts";
+import {
+  type Attempt,
+  type AttemptResult,
+  type DueDelivery,
+  type FailedExchange,
+  maxAttempts,
+} from "../domain/deliveries.ts";
 import { nextStep } from "./retry.ts";
 import { type SendResult, unsent } from "./send/send.ts";
 
@@ -15,17 +21,20 @@ export interface EndedAttempt {
   readonly isFormer: boolean;
   /** From 0 to 1, for the jitter. */
   readonly random: number;
+  /** What is kept of a failure beside its result. */
+  readonly exchange: FailedExchange | null;
 }
 
 /** Returns the result to record for an attempt that has ended. Pure. */
 export function judge(
   delivery: DueDelivery,
   sent: SendResult,
-  { startedAt, endedAt: at, generation, isFormer, random }: EndedAttempt,
+  { startedAt, endedAt: at, generation, isFormer, random, exchange }: EndedAttempt,
 ): AttemptResult {
   const { seq, expires_at: expiresAt, resume_at: resumeAt } = delivery;
   const attempts = delivery.attempts + 1;
-  const base = { seq, at, attempts, generation, attempt: attemptOf(sent, startedAt) };
+  const attempt = attemptOf(sent, startedAt, generation, exchange);
+  const base = { seq, at, attempts, generation, attempt };
   if (isFormer && sent.class !== "ok" && attempts < maxAttempts) {
     // The outcome says nothing about the current endpoint. The delivery is due there, and keeps its place in the
     // schedule.
@@ -33,8 +42,8 @@ export function judge(
     return { ...base, extra_attempts, status: "pending", next_attempt_at: at, resume_at: resumeAt ?? at };
   }
   const extra_attempts = delivery.extra_attempts + (resumeAt === null ? 0 : 1);
-  const attempt = attempts - extra_attempts;
-  const next = nextStep({ attempt, resumeAt, outcome: sent, now: at, expiresAt, random });
+  const scheduled = attempts - extra_attempts;
+  const next = nextStep({ attempt: scheduled, resumeAt, outcome: sent, now: at, expiresAt, random });
   const then =
     next.kind === "retry"
       ? ({ status: "pending", next_attempt_at: next.at } as const)
@@ -58,7 +67,8 @@ export function endedWithoutAttempt(
   const ended = { ...unattempted(delivery, at, generation), status, next_attempt_at: null, resume_at: null };
   if (status !== "failed") return ended;
   // Recorded as an attempt, so that its error is shown like others.
-  return { ...ended, attempts: ended.attempts + 1, attempt: attemptOf({ ...notSent, error: lostBody }, at) };
+  const attempt = attemptOf({ ...notSent, error: lostBody }, at, generation);
+  return { ...ended, attempts: ended.attempts + 1, attempt };
 }
 
 /** Returns the result to record for a delivery that goes back into the store without an attempt. */
@@ -73,7 +83,12 @@ function unattempted(delivery: DueDelivery, at: number, generation: number) {
   return { seq, at, attempts, extra_attempts, generation, attempt: null };
 }
 
-function attemptOf(sent: SendResult, at: number): Attempt {
+function attemptOf(
+  sent: SendResult,
+  at: number,
+  generation: number,
+  exchange: FailedExchange | null = null,
+): Attempt {
   const { class: outcome, status, durationMs: duration_ms, timings, error, responseBody: response } = sent;
-  return { at, outcome, status, duration_ms, timings, error, response };
+  return { generation, at, outcome, status, duration_ms, timings, error, response, exchange };
 }

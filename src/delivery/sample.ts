@@ -56,7 +56,7 @@ const sampleIdPrefix = "test_";
 const secretBytes = 1_024;
 
 /** The options with which a sender of samples must be made. */
-export const sampleLimits = { keepBytes: keptBytes + secretBytes, keepHeaders: true } as const;
+export const sampleLimits = { keepBytes: keptBytes + secretBytes, keepHeaders: "always" } as const;
 
 /** Dependencies of sending a sample. */
 interface SampleSender {

@@ -1,15 +1,16 @@
 /** The part of a response that is shown to the receiver's developer: bounded, and without confidential values. */
 
+import type { FailedExchange } from "../domain/deliveries.ts";
 import type { WebhookHeader } from "../domain/webhook-headers.ts";
-import type { ResponseHeaders, SendResult } from "./send/send.ts";
+import type { ResponseHeaders, SendRequest, SendResult } from "./send/send.ts";
 
 const longestValue = 500;
 
 /** Cookies are secrets of the receiver and its clients. */
 const neverShown = new Set(["set-cookie", "set-cookie2"]);
 
-/** The only headers shown if an egress proxy could read the response: a proxy may add headers of its own. */
-const shownBehindProxy = new Set(["allow", "content-type", "location", "retry-after", "www-authenticate"]);
+/** The headers that explain a failure. */
+const telling = new Set(["allow", "content-type", "location", "retry-after", "www-authenticate"]);
 
 /**
  * Returns the headers to show. Values of the same name are joined by commas.
@@ -24,13 +25,45 @@ export function shownHeaders(
 ): Record<string, string> {
   const shown = new Map<string, string>();
   for (const [name, value] of headers) {
-    if (neverShown.has(name) || (isProxied && !shownBehindProxy.has(name))) continue;
+    // An egress proxy may add headers of its own.
+    if (neverShown.has(name) || (isProxied && !telling.has(name))) continue;
     const before = shown.get(name);
     shown.set(name, before === undefined ? value : `${before}, ${value}`);
   }
   return Object.fromEntries(
     [...shown].map(([name, value]) => [name, cut(withoutSecrets(value, secrets), longestValue)]),
   );
+}
+
+/** The most characters of names and values of the headers that are kept of an attempt. */
+const keptHeaderCharacters = 1_024;
+
+/**
+ * Returns what is kept of an attempt with a response that is not 2xx; null for any other. The headers that explain a
+ * failure are kept before others.
+ *
+ * @param own the application's own headers, which a receiver may repeat
+ * @param isProxied whether an egress proxy is used
+ */
+export function keptExchange(
+  { status, class: outcome, headers = [] }: SendResult,
+  { url, headers: { "webhook-signature": signature = "" } }: SendRequest,
+  own: readonly WebhookHeader[],
+  isProxied: boolean,
+): FailedExchange | null {
+  if (status === null || outcome === "ok") return null;
+  const shown = Object.entries(
+    shownHeaders(headers, secretsSent(signature, own), isProxied && url.startsWith("http:")),
+  );
+  const isTelling = ([name]: [string, string]) => telling.has(name);
+  const kept: Record<string, string> = {};
+  let left = keptHeaderCharacters;
+  for (const [name, value] of [...shown.filter(isTelling), ...shown.filter((one) => !isTelling(one))]) {
+    left -= name.length + value.length;
+    if (left < 0) break;
+    kept[name] = value;
+  }
+  return { signature, headers: kept };
 }
 
 /** Shorter values of headers are no secrets: replacing them would spoil the text. */

@@ -37,6 +37,8 @@ export interface Application {
   readonly client_type: ClientType;
   readonly delivery: DeliveryMode;
   readonly webhook_url: string | null;
+  /** The last URLs before it, the oldest first. */
+  readonly former_urls: readonly FormerUrl[];
   /** Sent with every webhook, in plain text. */
   readonly webhook_headers: readonly WebhookHeader[];
   /** Stored in plain text, because every delivery is signed with it: `whsec_…`. */
@@ -74,6 +76,7 @@ export interface NewApplication
   extends Omit<
     Application,
     | "delivery"
+    | "former_urls"
     | "webhook_headers"
     | "retired_webhook_secrets"
     | "filters"
@@ -130,6 +133,34 @@ export function requireUnlocked(
   const message = "is locked: only the platform can change it";
   const errors = fields.map((field) => ({ in: "body" as const, field, message }));
   throw new DomainError("locked", `${fields[0]} ${message}`, { errors });
+}
+
+/** A webhook URL that was replaced, with the first and the last endpoint generation in which it was called. */
+export interface FormerUrl {
+  readonly from: number;
+  readonly until: number;
+  readonly url: string;
+}
+
+/** How many former URLs are kept. */
+export const keptFormerUrls = 10;
+
+type WithUrls = Pick<Application, "webhook_url" | "former_urls" | "endpoint_generation">;
+
+/** Returns the former URLs after the webhook URL of `before` was replaced or removed. */
+export function withFormerUrl({ webhook_url: url, former_urls, endpoint_generation }: WithUrls) {
+  if (url === null) return former_urls;
+  const from = (former_urls.at(-1)?.until ?? -1) + 1;
+  return [...former_urls, { from, until: endpoint_generation, url }].slice(-keptFormerUrls);
+}
+
+/** Returns the webhook URL in an endpoint generation; null when it is no longer kept, or when there was none. */
+export function urlOf(
+  { webhook_url, former_urls }: Pick<WithUrls, "webhook_url" | "former_urls">,
+  generation: number,
+): string | null {
+  if (generation < (former_urls[0]?.from ?? 0)) return null;
+  return former_urls.find(({ until }) => generation <= until)?.url ?? webhook_url;
 }
 
 type Receiving = Pick<Application, "delivery" | "webhook_url">;

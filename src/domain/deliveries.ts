@@ -7,13 +7,17 @@ import type { NewNotice } from "./notices.ts";
 export const deliveryStatuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** Filters by status. `missed`: failed, expired or canceled, of a subscription that still exists. */
-export const statusFilters = [...deliveryStatuses, "missed"] as const;
+/**
+ * Filters by status. `missed`: failed, expired or canceled, of a subscription that still exists. `failing`: attempted
+ * without success, and pending, failed or expired.
+ */
+export const statusFilters = [...deliveryStatuses, "missed", "failing"] as const;
 export type StatusFilter = (typeof statusFilters)[number];
 
 /** Returns the statuses that a filter selects. */
 export function statusesIn(filter: StatusFilter): readonly DeliveryStatus[] {
-  return filter === "missed" ? ["failed", "expired", "canceled"] : [filter];
+  if (filter === "missed") return ["failed", "expired", "canceled"];
+  return filter === "failing" ? ["pending", "failed", "expired"] : [filter];
 }
 
 /** An event as the platform publishes it. */
@@ -103,8 +107,18 @@ interface AttemptTimings {
   readonly firstByteMs: number | null;
 }
 
+/** What is kept of a failed attempt that was answered, for the receiver's developer. */
+export interface FailedExchange {
+  /** The `webhook-signature` of the request. */
+  readonly signature: string;
+  /** Headers of the response by lower-case name, without confidential values, bounded. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** A stored attempt. */
 export interface Attempt {
+  /** The endpoint generation that was called, which names the URL; see `urlOf`. */
+  readonly generation: number;
   readonly at: number;
   readonly outcome: string;
   readonly status: number | null;
@@ -113,6 +127,8 @@ export interface Attempt {
   readonly error: string | null;
   /** The first bytes of the response. */
   readonly response: string;
+  /** null for a success, and when no response arrived. */
+  readonly exchange: FailedExchange | null;
 }
 
 /** The result of a delivery's attempt. */

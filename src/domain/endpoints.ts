@@ -37,6 +37,11 @@ export interface Endpoint {
   readonly last_failure_outcome: string | null;
   /** The end of the pause that the endpoint requested, when the state was stored; null for none. */
   readonly paused_until: number | null;
+  /**
+   * When the next attempt may begin: the end of the pause, or of the wait after failures in a row, when the state was
+   * stored; null for none.
+   */
+  readonly resumes_at: number | null;
 }
 
 export function newEndpoint(application_id: string, generation = 0): Endpoint {
@@ -56,6 +61,7 @@ export function newEndpoint(application_id: string, generation = 0): Endpoint {
     last_failure_error: null,
     last_failure_outcome: null,
     paused_until: null,
+    resumes_at: null,
   };
 }
 
@@ -86,6 +92,8 @@ export interface EndpointAttempt {
   readonly outcome: string;
   /** The end of the pause that the endpoint requested, in this or an earlier answer; null for none. */
   readonly pausedUntil: number | null;
+  /** When the next attempt may begin; null for at once. */
+  readonly resumesAt: number | null;
 }
 
 /**
@@ -95,9 +103,10 @@ export interface EndpointAttempt {
  */
 export function afterAttempt(
   before: Endpoint,
-  { at, isSuccess, isGone, status, error, outcome, pausedUntil }: EndpointAttempt,
+  { at, isSuccess, isGone, status, error, outcome, pausedUntil, resumesAt }: EndpointAttempt,
 ): { endpoint: Endpoint; notice: EndpointNotice | null } {
-  const endpoint = { ...before, revision: before.revision + 1, paused_until: pausedUntil };
+  const next = { revision: before.revision + 1, paused_until: pausedUntil, resumes_at: resumesAt };
+  const endpoint = { ...before, ...next };
   if (isSuccess) {
     const recovered = endpoint.warned_at !== null && endpoint.disabled_at === null;
     const well = { ...endpoint, failing_since: null, failures: 0, warned_at: null, last_success_at: at };
@@ -145,6 +154,7 @@ export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
     disabled_at: null,
     disabled_reason: null,
     paused_until: null,
+    resumes_at: null,
   };
   return { ...endpoint, generation, ...well };
 }
@@ -160,12 +170,28 @@ export function atAnotherUrl(
   return { ...newEndpoint(application_id, generation), revision, warned_at, last_failing_since };
 }
 
+/**
+ * Returns when a delivery that is due at `dueAt` is attempted: not before sending to its endpoint resumes. null when
+ * that is now, or when nothing is sent until the endpoint is enabled.
+ */
+export function nextAttemptAt(
+  dueAt: number | null,
+  endpoint: Pick<Endpoint, "disabled_at" | "resumes_at"> | null,
+  now: number,
+): number | null {
+  if (dueAt === null || (endpoint?.disabled_at ?? null) !== null) return null;
+  const at = Math.max(dueAt, endpoint?.resumes_at ?? 0);
+  return at > now ? at : null;
+}
+
 /** The state of each application's endpoint. */
 export interface EndpointStore {
   /** null when nothing was sent to it yet. */
   find(applicationId: string): Promise<Endpoint | null>;
   /** Endpoints that are failing or disabled. */
   failing(): Promise<Endpoint[]>;
+  /** When the earliest waiting delivery of an application is due; 0 for a first attempt, null when none waits. */
+  dueAt(applicationId: string): Promise<number | null>;
   /**
    * Begins a new generation of an endpoint, neither failing nor disabled, and makes its retries due at `now` (the next
    * 10,000 of them; later ones keep their schedule). Resolves to the generation, or to null when the application is

@@ -80,7 +80,7 @@ export function deliveryLog(queries: Queries): Pick<
            AND ($6::bigint IS NULL OR broadcaster_user_id = $6)
            AND ($7::bigint IS NULL OR published_at >= $7) AND ($8::bigint IS NULL OR published_at < $8)
            AND ($9::text IS NULL OR ${shownStatus} IN (SELECT json_array_elements_text($9::json)))
-           ${status === "missed" ? `AND ${isSubscribed}` : ""}
+           ${status === "missed" ? `AND ${isSubscribed}` : ""} ${status === "failing" ? "AND d.attempts > 0" : ""}
          ORDER BY d.seq DESC LIMIT $10
        )
        SELECT ${shown}, l.looked::float8, l.lowest::float8

@@ -1,4 +1,4 @@
-import { and, count, eq, gte, inArray, lt, sql } from "drizzle-orm";
+import { and, count, eq, gt, gte, inArray, lt, sql } from "drizzle-orm";
 import { statusesIn } from "../domain/deliveries.ts";
 import type { NewLivestream } from "../domain/livestreams.ts";
 import type { ReplayStore } from "../domain/replays.ts";
@@ -57,7 +57,8 @@ export function orderStore({ orm }: Postgres): OrderStore {
   };
 }
 
-const { seq, application_id, broadcaster_user_id, subscription_id, type, status, published_at } = deliveries;
+const { seq, application_id, broadcaster_user_id, subscription_id, type, status, published_at, attempts } =
+  deliveries;
 
 export const postgresReplays = (dialect: Dialect): ReplayStore =>
   replayStore(dialect, {
@@ -89,6 +90,7 @@ export const postgresReplays = (dialect: Dialect): ReplayStore =>
         broadcaster === null ? undefined : eq(broadcaster_user_id, broadcaster),
         wanted === null ? undefined : inArray(shownStatus, [...statusesIn(wanted)]),
         wanted === "missed" ? isSubscribed : undefined,
+        wanted === "failing" ? gt(attempts, 0) : undefined,
       );
       const next = orm.select({ seq, isAsked: sql<boolean>`${isAsked}` }).from(deliveries);
       const looked = yield* execute(next.where(isNext).orderBy(seq).limit(maxRows));

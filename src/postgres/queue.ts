@@ -368,13 +368,13 @@ states AS MATERIALIZED (
     failing_since bigint, failures bigint, warned_at bigint, disabled_at bigint, disabled_reason text,
     last_success_at bigint, last_failure_at bigint, last_failure_status bigint, last_failure_error text,
     last_failure_outcome text, paused_until bigint, revision bigint,
-    last_failing_since bigint)
+    last_failing_since bigint, resumes_at bigint)
 ),
 kept AS (
   INSERT INTO endpoints
   SELECT e.application_id, e.failing_since, e.failures, e.warned_at, e.disabled_at, e.disabled_reason, e.last_success_at,
     e.last_failure_at, e.last_failure_status, e.last_failure_error, e.last_failure_outcome,
-    e.paused_until, e.revision, e.last_failing_since
+    e.paused_until, e.revision, e.last_failing_since, e.resumes_at
   FROM states e
   JOIN held USING (shard, epoch)
   JOIN called a ON a.id = e.application_id AND a.endpoint_generation = e.generation
@@ -386,7 +386,8 @@ kept AS (
     last_success_at = excluded.last_success_at, last_failure_at = excluded.last_failure_at,
     last_failure_status = excluded.last_failure_status, last_failure_error = excluded.last_failure_error,
     last_failure_outcome = excluded.last_failure_outcome, paused_until = excluded.paused_until,
-    revision = excluded.revision, last_failing_since = excluded.last_failing_since
+    revision = excluded.revision, last_failing_since = excluded.last_failing_since,
+    resumes_at = excluded.resumes_at
   WHERE endpoints.revision < excluded.revision
 ),
 recorded AS (

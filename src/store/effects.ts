@@ -187,7 +187,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     advance: "writes",
   },
   // The engine's own `enable` also wakes the endpoint.
-  endpoints: { find: "reads", failing: "reads", enable: "writes" },
+  endpoints: { find: "reads", failing: "reads", dueAt: "reads", enable: "writes" },
   notices: {
     put: "writes",
     following: "reads",

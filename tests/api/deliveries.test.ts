@@ -110,6 +110,41 @@ describe("the list", () => {
     }
   });
 
+  test("filters by failing: attempted without success, whether it is tried again or not", async () => {
+    await sent(1);
+    log.status = 500;
+    await sent(2);
+    log.status = 410;
+    await sent(1);
+    await sent(1); // The endpoint is disabled: this one is not attempted.
+    const states = async (status: string) => (await list(`?status=${status}`)).data.map((one) => one.status);
+    expect(await states("failing")).toEqual(["failed", "pending", "pending"]);
+    expect(await states("pending")).toHaveLength(3);
+  });
+
+  test("the next attempt is always in the future, and not before sending to the endpoint resumes", async () => {
+    log.status = 500;
+    await sent(5);
+    await sent(1);
+    const { data: found } = await list();
+    const [waiting, ...failed] = found;
+    const { endpoint } = (
+      await json<{ data: { endpoint: { next_attempt_at: string | null } } }>(
+        await server.get("/public/v1/application", log.app.token),
+      )
+    ).data;
+    expect(waiting?.attempts).toEqual([]);
+    const times = [waiting, ...failed].map((one) => Date.parse(one?.next_attempt_at ?? ""));
+    for (const at of times) expect(at).toBeGreaterThan(clock.ms);
+    expect(endpoint.next_attempt_at).toBe(new Date(Math.min(...times)).toISOString());
+    const operators = await json<{ next_attempt_at: string }>(
+      await server.admin("GET", `/admin/v1/applications/${log.app.id}/endpoint`),
+    );
+    expect(operators.next_attempt_at).toBe(endpoint.next_attempt_at ?? "");
+    clock.ms = Math.max(...times);
+    expect((await list()).data.map(({ next_attempt_at }) => next_attempt_at)).toEqual(Array(6).fill(null));
+  });
+
   test.skipIf(isOnPostgres)("a delivery of a deleted subscription that still waits is canceled", async () => {
     log.status = 500;
     await sent(1);
@@ -154,16 +189,98 @@ describe("the list", () => {
 });
 
 describe("one delivery", () => {
-  test("shows the request as it was sent, without the signature", async () => {
+  const one = async (id: string, token?: string) =>
+    (await json<{ data: Delivery }>(await get(id, token))).data;
+  const setUp = async (changes: object) => {
+    const changed = await server.send("PATCH", "/public/v1/application", changes, log.app.token);
+    expect(changed.status).toBe(200);
+  };
+
+  test("shows the request as it was sent; that of a success without its signature", async () => {
     await sent(1);
     const { id } = await first();
     const received = log.receiver.received.at(-1);
-    const { data: found } = await json<{ data: Delivery }>(await get(id));
+    const found = await one(id);
     const { "webhook-signature": signature = "", ...headers } = received?.headers ?? {};
-    expect(found.request?.body).toBe(received?.body ?? "");
+    expect(found.request).toMatchObject({ method: "POST", url: log.receiver.url, body: received?.body });
     expect(Object.keys(found.request?.headers ?? {}).length).toBeGreaterThan(8);
     expect(headers).toMatchObject(found.request?.headers ?? {});
+    expect(found.attempts).toMatchObject([{ url: log.receiver.url, response_headers: {}, signature: null }]);
     expect(JSON.stringify(found)).not.toContain(signature.split(" ")[0]?.slice(3));
+  });
+
+  test("shows the headers of a failed response, without secrets, and the signature that was sent", async () => {
+    const key = "Basic c2VjcmV0OnNlY3JldA==";
+    await setUp({ webhook_headers: { "X-Api-Key": key } });
+    log.status = 301;
+    log.headers = {
+      location: "https://www.bot.example/webhook/",
+      "set-cookie": "session=1",
+      "x-echo": key,
+      "x-long": "x".repeat(900),
+    };
+    await sent(1);
+    const { id } = await first();
+    const found = await one(id);
+    const { "webhook-signature": signature, ...headers } = log.receiver.received.at(-1)?.headers ?? {};
+    const [attempt] = found.attempts;
+    expect(attempt).toMatchObject({ status: 301, signature });
+    expect(attempt?.response_headers).toMatchObject({
+      location: "https://www.bot.example/webhook/",
+      "x-echo": "(secret)",
+    });
+    const kept = Object.entries(attempt?.response_headers ?? {})
+      .flat()
+      .join("");
+    expect(kept.length).toBeLessThanOrEqual(1_024);
+    expect(kept).not.toContain("session");
+    expect(found.request?.headers["webhook-signature"]).toBe(signature ?? "");
+    expect({ ...headers, "webhook-signature": signature }).toMatchObject(found.request?.headers ?? {});
+    expect(JSON.stringify(found)).not.toContain(key);
+  });
+
+  test("shows its request before the first attempt", async () => {
+    log.status = 410;
+    await sent(1);
+    await sent(1);
+    const { id } = await first();
+    const { attempts, next_attempt_at, request } = await one(id);
+    expect([attempts, next_attempt_at]).toEqual([[], null]);
+    expect(request).toMatchObject({ method: "POST", url: log.receiver.url, headers: { "webhook-id": id } });
+    expect(JSON.parse(request?.body ?? "")).toMatchObject({ type: "kicks.gifted" });
+    expect(request?.headers).not.toHaveProperty("webhook-timestamp");
+  });
+
+  test("shows which URL each attempt called; to a user only the origin", async () => {
+    const used = [`${log.receiver.url}/?key=1`, `${log.receiver.url}/?key=2`, `${log.receiver.url}/?key=3`];
+    log.status = 500;
+    for (const webhook_url of used) {
+      await setUp({ webhook_url });
+      if (webhook_url === used[0]) await sent(1);
+      await settled(server);
+      await server.get("/public/v1/application/endpoint/enable", log.app.token, { method: "POST" });
+      await settled(server);
+    }
+    const { id } = await first();
+    const urls = (await one(id)).attempts.map(({ url }) => url);
+    expect([...new Set(urls)]).toEqual(used);
+    const { access_token } = await userTokens(server, log.app, { userId: 1001 });
+    const seen = await one(id, access_token);
+    const origin = `${new URL(log.receiver.url).origin}/`;
+    expect([...new Set(seen.attempts.map(({ url }) => url)), seen.request?.url]).toEqual([origin, origin]);
+    expect(JSON.stringify(seen)).not.toContain("v1,");
+    const operators = await json<Delivery>(await server.admin("GET", `/admin/v1/deliveries/${id}`));
+    expect(operators.attempts.at(-1)?.url).toBe(used[2]);
+  });
+
+  test("no longer shows the URL of an attempt after many changes of the URL", async () => {
+    await sent(1);
+    const { id } = await first();
+    for (let n = 1; n <= 11; n++) {
+      await setUp({ webhook_url: `${log.receiver.url}/?n=${n}` });
+      const kept = (await one(id)).attempts[0]?.url;
+      expect([n, kept]).toEqual([n, n <= 10 ? log.receiver.url : null]);
+    }
   });
 
   test.skipIf(isOnPostgres)("has no body any more when that is no longer kept", async () => {

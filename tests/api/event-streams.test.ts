@@ -20,6 +20,7 @@ const application = {
   webhook_headers: [],
   filters: {},
   filters_generation: 0,
+  former_urls: [],
   retired_webhook_secrets: [],
   scopes: ["events:subscribe" as const],
   redirect_uris: [],

@@ -83,8 +83,10 @@ test("list prints each delivery's outcome, show prints the whole exchange, and n
     "There are no such deliveries. A delivery that will be attempted again is pending",
   );
   const shown = (await onair("show", id)).stdout;
-  for (const part of ["The answer was 500.", "an  [31mangry answer", "webhook-id", '"type":"kicks.gifted"'])
-    expect(shown).toContain(part);
+  const exchange = ["The answer was 500.", "an  [31mangry answer", "webhook-id", '"type":"kicks.gifted"'];
+  for (const part of [...exchange, `POST ${receiver.url}\n`]) expect(shown).toContain(part);
+  expect(shown).toMatch(/^webhook-signature +v1,/m);
+  expect(shown).toMatch(/^Headers of the last response:\n(.+\n)*content-type +text\/plain/m);
   for (const secret of [app.webhook_secret, app.client_secret, app.token, "\u001b"])
     expect(shown).not.toContain(secret);
 });
@@ -114,6 +116,9 @@ test("retry and replay send again", async () => {
   asked.push("--status", "any");
   const counted = await answered<object>("replay", ...asked, "--dry-run");
   expect(counted).toMatchObject({ state: "completed", queued: 1, app_id: app.id });
+  const told = await onair("replay", ...asked, "--dry-run");
+  expect(told.stdout).toMatch(/^would_be_queued +1$/m);
+  expect(told.stdout).not.toMatch(/^queued/m);
   const made = await answered<{ id: string }>("replay", ...asked);
   await receiver.arrived(before + 2);
   const { stdout } = await onair("replay", made.id);

@@ -98,6 +98,10 @@ describe("onair deliveries with a profile", () => {
     expect(listed.stdout).toMatch(
       /^ID +STATUS +LAST +TYPE +CHANNEL +ATTEMPTS +PUBLISHED\n\S+ +\S+ +500 +kicks\.gifted +\S+ +1 +\S+Z\n$/,
     );
+    const at = (await answered<{ data: { next_attempt_at: string }[] }>("deliveries list")).data[0]
+      ?.next_attempt_at;
+    const endpoint = (await onair("app show")).stdout;
+    expect(endpoint).toContain(`${at}; to try it now: onair app enable-endpoint\n`);
     const id = /^[0-9A-Z]{26}/m.exec(listed.stdout)?.[0] ?? "";
     expect((await onair(`deliveries show ${id}`)).stdout).toContain("The answer was 500.");
     status = 204;

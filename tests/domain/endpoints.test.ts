@@ -22,6 +22,7 @@ const success = (at: number): EndpointAttempt => ({
   error: null,
   outcome: "ok",
   pausedUntil: null,
+  resumesAt: null,
 });
 const failure = (at: number): EndpointAttempt => ({
   at: start + at,
@@ -31,6 +32,7 @@ const failure = (at: number): EndpointAttempt => ({
   error: "The answer was 500.",
   outcome: "status",
   pausedUntil: null,
+  resumesAt: null,
 });
 const gone = (at: number): EndpointAttempt => ({ ...failure(at), isGone: true, status: 410 });
 

@@ -299,7 +299,9 @@ function attempt(status: number, at: number) {
   const timings = { dnsMs: 0.5, connectMs: null, tlsMs: null, firstByteMs: 11.25 };
   const response = 'a \0 and "quotes"\\';
   const outcome = status < 300 ? "ok" : "status";
-  return { at, outcome, status, duration_ms: 12, timings, error: null, response };
+  const exchange =
+    outcome === "ok" ? null : { signature: "v1,c2ln", headers: { location: 'a "quoted" \\ one' } };
+  return { generation: 0, at, outcome, status, duration_ms: 12, timings, error: null, response, exchange };
 }
 
 function resultOf({ seq }: DueDelivery, chance: number, at: number): AttemptResult {

@@ -18,6 +18,10 @@ export interface Attempt {
   response: string;
   duration_ms: number;
   timings: Record<string, number | null>;
+  /** Only of a single delivery, as the next two. */
+  url?: string | null;
+  response_headers?: Record<string, string>;
+  signature?: string | null;
 }
 export interface Delivery {
   id: string;
@@ -28,7 +32,8 @@ export interface Delivery {
   created_at: string;
   next_attempt_at: string | null;
   attempts: Attempt[];
-  request?: { method: string; headers: Record<string, string>; body: string | null } | null;
+  /** Only of a single delivery. */
+  request?: { method: string; url: string | null; headers: Record<string, string>; body: string | null };
 }
 export interface List {
   data: Delivery[];
@@ -50,17 +55,19 @@ export async function deliveryLog(answering: () => Promise<void> | undefined = (
   const now = {
     /** The receiver's answer. */
     status: 204,
+    headers: {} as Record<string, string>,
     app: undefined as unknown as TestApplication,
     /** To `kicks.gifted` and `channel.followed` of broadcaster 1001. */
     subscriptions: [] as string[],
   };
   const receiver = testReceiver(async () => {
     await answering();
-    return new Response("what the receiver says", { status: now.status });
+    return new Response("what the receiver says", { status: now.status, headers: now.headers });
   });
   const server = await testServer({ clock, data, args: ["--login-url", loginUrl], users });
   beforeEach(async () => {
     now.status = 204;
+    now.headers = {};
     now.app = await server.application({ webhook_url: receiver.url, redirect_uris: [redirectUri] });
     afterThisTest(() => server.admin("DELETE", `/admin/v1/applications/${now.app.id}`));
     now.subscriptions = await subscribe(server, now.app, ["kicks.gifted", "channel.followed"]);

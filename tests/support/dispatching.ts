@@ -45,6 +45,7 @@ export const aloneOn = (store: Store) => ({
   isHeld: () => false,
   notices: noticesOf(false),
   traces: null,
+  isProxied: false,
   requested() {},
   requestRecorded() {},
   ended() {},

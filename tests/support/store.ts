@@ -192,7 +192,17 @@ export function attemptResult(
   return {
     seq: due.seq,
     at,
-    attempt: { at, outcome: "ok", status: 204, duration_ms: 1, timings, error: null, response: "" },
+    attempt: {
+      generation: 0,
+      at,
+      outcome: "ok",
+      status: 204,
+      duration_ms: 1,
+      timings,
+      error: null,
+      response: "",
+      exchange: null,
+    },
     attempts: 1,
     extra_attempts: 0,
     generation: 0,

@@ -214,7 +214,7 @@ export function checkFields(
 
 type Shown = Omit<
   Application,
-  "webhook_secret" | "retired_webhook_secrets" | "filters_generation" | "endpoint_generation"
+  "former_urls" | "webhook_secret" | "retired_webhook_secrets" | "filters_generation" | "endpoint_generation"
 >;
 
 /** Returns an application in the form of the admin API, without its secrets, and with masked values of its headers. */

@@ -13,6 +13,7 @@ import {
   exampleSentDelivery,
   getDeliveryDetail,
   SentDeliverySchema,
+  shownDeliveries,
   shownDelivery,
   shownSentDelivery,
 } from "../public/deliveries.ts";
@@ -59,7 +60,7 @@ const Deliveries = pageOf(OwnedDelivery, {
 
 const OneDelivery = answerOf(OwnedSentDelivery, {
   description: "The delivery.",
-  example: { ...operatorExample, request: exampleSentDelivery.request },
+  example: owned(exampleApplication.id, exampleSentDelivery),
 });
 
 const Retried = answerOf(OwnedDelivery, {
@@ -75,7 +76,8 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
     async ({ query }) => {
       const { application_id = null } = query;
       const { deliveries, pagination } = await list.page(query, { ...everything, application_id }, null);
-      const data = deliveries.map((one) => owned(one.application_id, shownDelivery(one)));
+      const shown = await shownDeliveries(store, deliveries, now());
+      const data = shown.map((one, i) => owned(deliveries[i]?.application_id ?? "", one));
       return pageOfApplication(store, application_id, { data, pagination, message: "OK" });
     },
     {
@@ -97,7 +99,8 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
     "/admin/v1/deliveries/:id",
     async ({ params: { id } }) => {
       const found = existing(await store.deliveries.find(everything, id), "delivery");
-      return owned(found.application_id, shownSentDelivery(found));
+      const application = await store.applications.find(found.application_id);
+      return owned(found.application_id, await shownSentDelivery(store, found, { application, now: now() }));
     },
     {
       roles: readers,
@@ -111,8 +114,9 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
   app.post(
     "/admin/v1/deliveries/:id/retry",
     async ({ params: { id }, status }) => {
-      const retried = await store.deliveries.retry(everything, id, now());
-      return status(202, owned(retried.application_id, shownDelivery(retried)));
+      const at = now();
+      const retried = await store.deliveries.retry(everything, id, at);
+      return status(202, owned(retried.application_id, shownDelivery(retried, { now: at, endpoint: null })));
     },
     {
       roles: operators,

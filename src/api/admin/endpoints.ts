@@ -1,7 +1,13 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { endpointSummary } from "../../delivery/diagnosis.ts";
 import type { Application } from "../../domain/applications.ts";
-import { disabledReasons, type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
+import {
+  disabledReasons,
+  type Endpoint,
+  endpointStatus,
+  newEndpoint,
+  nextAttemptAt,
+} from "../../domain/endpoints.ts";
 import { isoTimeOrNull } from "../../domain/time.ts";
 import { nullable, oneOf } from "../../domain/validation/fields.ts";
 import { answer, answerOf, pageOf } from "../http/answers.ts";
@@ -28,7 +34,7 @@ const DisabledReason = oneOf(disabledReasons, {
     "Why the endpoint is disabled. `gone`: it answered 410. `failing`: every attempt failed for 24 hours.",
 });
 
-const { status, failures, last_failure, summary, advice } = endpointFields;
+const { status, failures, last_failure, next_attempt_at, summary, advice } = endpointFields;
 export const EndpointSchema = named("Endpoint", "The endpoint of an application and its state.", {
   app_id: Type.String({ description: "Id of the application." }),
   app_name: Type.String({ description: "Name of the application." }),
@@ -45,6 +51,7 @@ export const EndpointSchema = named("Endpoint", "The endpoint of an application 
     description: "Time of the last success; null if there was none.",
   }),
   last_failure,
+  next_attempt_at,
   summary,
   advice,
 });
@@ -59,6 +66,7 @@ const exampleEndpoint: Static<typeof EndpointSchema> = {
   failures: 214,
   last_success_at: "2026-01-14T16:01:12.000Z",
   last_failure: { at: "2026-01-15T16:08:06.123Z", status: 404, error: "The answer was 404." },
+  next_attempt_at: null,
   summary: "Disabled since 2026-01-15T16:08:06.123Z: every attempt failed for 24 hours. The answer was 404.",
   advice:
     "It answered 404: is the path of the webhook URL right? Fix that, then enable the endpoint. Events for it are kept for 3 days.",
@@ -90,9 +98,11 @@ const EnabledEndpoint = answerOf(EndpointSchema, {
 interface Known {
   readonly endpoint: Endpoint;
   readonly application: Application;
+  /** When its earliest pending delivery is due; null when none waits. */
+  readonly dueAt: number | null;
 }
 
-function shown({ endpoint, application }: Known): Static<typeof EndpointSchema> {
+function shown({ endpoint, application, dueAt }: Known, now: number): Static<typeof EndpointSchema> {
   return {
     app_id: endpoint.application_id,
     app_name: application.name,
@@ -103,12 +113,13 @@ function shown({ endpoint, application }: Known): Static<typeof EndpointSchema> 
     failures: endpoint.failures,
     last_success_at: isoTimeOrNull(endpoint.last_success_at),
     last_failure: shownFailure(endpoint),
+    next_attempt_at: isoTimeOrNull(nextAttemptAt(dueAt, endpoint, now)),
     ...endpointSummary(application, endpoint),
   };
 }
 
 /** Endpoints that are failing or disabled: list, get and enable. */
-export function endpointRoutes(app: AdminListener, { store, engine, cursors }: AdminDeps): void {
+export function endpointRoutes(app: AdminListener, { store, engine, cursors, now }: AdminDeps): void {
   const list = pagedList("endpoints", cursors);
   const failing = async (after: string | null, limit: number): Promise<Known[]> => {
     const found = (await store.endpoints.failing())
@@ -119,19 +130,25 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: A
       found.map(async (endpoint) => ({
         endpoint,
         application: await store.applications.find(endpoint.application_id),
+        dueAt: await store.endpoints.dueAt(endpoint.application_id),
       })),
     );
-    return known.flatMap(({ endpoint, application }) => (application ? [{ endpoint, application }] : []));
+    return known.flatMap(({ application, ...rest }) => (application ? [{ application, ...rest }] : []));
   };
   const endpointOf = async (application: Application) => {
     const { id } = application;
-    return shown({ endpoint: (await store.endpoints.find(id)) ?? newEndpoint(id), application });
+    const endpoint = (await store.endpoints.find(id)) ?? newEndpoint(id);
+    return shown({ endpoint, application, dueAt: await store.endpoints.dueAt(id) }, now());
   };
 
   app.get(
     "/admin/v1/endpoints",
     ({ query }) =>
-      list.page(query, { read: failing, positionOf: ({ application }) => application.id, shown }),
+      list.page(query, {
+        read: failing,
+        positionOf: ({ application }) => application.id,
+        shown: (known) => shown(known, now()),
+      }),
     {
       roles: readers,
       query: list.query,
@@ -180,7 +197,7 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: A
         operationId: "enableEndpoint",
         tags: ["Deliveries"],
         description:
-          "Enables a disabled or failing endpoint, and makes its pending deliveries due now. Sending begins slowly. An enabled endpoint is not changed.",
+          "Tries a failing endpoint now, or enables a disabled one: its pending deliveries are due now, beginning with one at a time, and use up none of their retries. An enabled endpoint is not changed.",
       },
     },
   );

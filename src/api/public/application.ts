@@ -16,7 +16,7 @@ import {
   secretKinds,
   usesOnlyStream,
 } from "../../domain/applications.ts";
-import { type Endpoint, newEndpoint } from "../../domain/endpoints.ts";
+import { type Endpoint, newEndpoint, nextAttemptAt } from "../../domain/endpoints.ts";
 import { DomainError, type FieldProblem, invalidFields, ownerGone } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import {
@@ -169,7 +169,7 @@ export function overlapEnd({ now, overlapMs }: Rotation): string | null {
 
 const { webhook_url, webhook_headers, filters, delivery, redirect_uris } = receivingFields;
 
-const { status, failures, last_failure, summary, advice } = endpointFields;
+const { status, failures, last_failure, next_attempt_at, summary, advice } = endpointFields;
 const EndpointState = named("EndpointState", "The state of the endpoint at the webhook URL.", {
   status,
   disabled_reason: nullable(DisabledReason, {
@@ -183,6 +183,7 @@ const EndpointState = named("EndpointState", "The state of the endpoint at the w
     description: "Time of the last success, accurate to 5 seconds; null if there was none.",
   }),
   last_failure,
+  next_attempt_at,
   summary,
   advice,
 });
@@ -270,6 +271,7 @@ export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
     failures: 3,
     last_success_at: "2026-01-14T16:01:12.000Z",
     last_failure: { at: "2026-01-14T16:13:12.117Z", status: 404, error: "The answer was 404." },
+    next_attempt_at: "2026-01-14T16:43:12.117Z",
     summary: "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
     advice:
       "It answered 404: is the path of the webhook URL right? Send a test; retries continue automatically.",
@@ -295,7 +297,10 @@ export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
 
 /** Data that the answer has in addition to the application's own row. */
 interface Circumstances {
+  readonly now: number;
   readonly endpoint: Endpoint;
+  /** When the earliest pending delivery is due; null when none waits. */
+  readonly dueAt: number | null;
   readonly notices: readonly Notice[];
   readonly secrets: readonly SecretInForce[];
   readonly subscriptions: { readonly used: number; readonly limit: number };
@@ -306,7 +311,7 @@ interface Circumstances {
 /** Returns an application as its developer sees it: without fields that only operators see, and without secrets. */
 function shownOwn(
   application: Application,
-  { endpoint, notices, secrets, subscriptions, rateLimit }: Circumstances,
+  { now, endpoint, dueAt, notices, secrets, subscriptions, rateLimit }: Circumstances,
 ) {
   return picked(OwnApplicationSchema.properties, {
     ...application,
@@ -316,7 +321,7 @@ function shownOwn(
     client_id: application.id,
     rate_limit: { limit: rateLimit?.limit ?? 0, remaining: rateLimit?.remaining ?? null },
     subscriptions,
-    endpoint: shownEndpoint(application, endpoint),
+    endpoint: shownEndpoint(application, endpoint, nextAttemptAt(dueAt, endpoint, now)),
     notices: notices.map(shownNotice),
     secrets: secrets.map(shownSecret),
   });
@@ -327,7 +332,11 @@ export function shownSecret({ kind, prefix, created_at, expires_at }: SecretInFo
   return { kind, prefix, created_at: isoTime(created_at), expires_at: isoTimeOrNull(expires_at) };
 }
 
-function shownEndpoint(application: Application, endpoint: Endpoint): Static<typeof EndpointState> {
+function shownEndpoint(
+  application: Application,
+  endpoint: Endpoint,
+  nextAt: number | null,
+): Static<typeof EndpointState> {
   const { status, disabled_reason } = healthOf(endpoint, application);
   const { disabled_at, failing_since, failures, last_success_at } = endpoint;
   const isCalled = !usesOnlyStream(application) && application.webhook_url !== null;
@@ -339,6 +348,7 @@ function shownEndpoint(application: Application, endpoint: Endpoint): Static<typ
     failures: isCalled ? failures : 0,
     last_success_at: isoTimeOrNull(last_success_at),
     last_failure: shownFailure(endpoint),
+    next_attempt_at: isoTimeOrNull(isCalled ? nextAt : null),
     ...endpointSummary(application, endpoint),
   };
 }
@@ -379,16 +389,18 @@ export function applicationRoutes(
 ): void {
   const shown = async (application: Application) => {
     const { id, subscription_limit, rate_limit } = application;
-    const [endpoint, notices, secrets, used] = await Promise.all([
+    const [endpoint, dueAt, notices, secrets, used] = await Promise.all([
       store.endpoints.find(id),
+      store.endpoints.dueAt(id),
       store.notices.page(id, null, shownNotices),
       store.applications.secretsInForce(id, now()),
       store.subscriptions.count(id),
     ]);
     const subscriptions = { used, limit: subscription_limit ?? defaultSubscriptionLimit() };
     const rateLimit = access.limiter.look(id, rate_limit ?? access.defaultRateLimit);
-    const known = { endpoint: endpoint ?? newEndpoint(id), notices, secrets, subscriptions, rateLimit };
-    return { data: shownOwn(application, known), message: "OK" };
+    const known = { notices, secrets, subscriptions, rateLimit, dueAt, now: now() };
+    const data = shownOwn(application, { ...known, endpoint: endpoint ?? newEndpoint(id) });
+    return { data, message: "OK" };
   };
 
   /** Takes a change from the application's limit. Throws `rate_limited`. */
@@ -508,8 +520,7 @@ export function applicationRoutes(
         operationId: "enableOwnEndpoint",
         tags: ["Application"],
         summary: "Enable Endpoint",
-        description:
-          "Enables a disabled or failing endpoint, and makes its pending deliveries due now. Sending begins slowly. An enabled endpoint is not changed. Requires a token of the application itself with all of its scopes.",
+        description: `Tries a failing endpoint now, or enables a disabled one: its pending deliveries are due now, beginning with one at a time, and use up none of their retries. An enabled endpoint is not changed. Recorded in the audit log. At most ${changesPerMinute} changes per minute. Requires a token of the application itself with all of its scopes.`,
       },
     },
   );

@@ -1,5 +1,6 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { unsignedHeaders } from "../../delivery/signature.ts";
+import { type Application, urlOf } from "../../domain/applications.ts";
 import {
   type Attempt,
   type DeliveryFilter,
@@ -10,6 +11,7 @@ import {
   type SentDelivery,
   statusFilters,
 } from "../../domain/deliveries.ts";
+import { type Endpoint, nextAttemptAt } from "../../domain/endpoints.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { filterOf } from "../../domain/filters.ts";
 import type { Store } from "../../domain/store.ts";
@@ -65,6 +67,22 @@ const AttemptSchema = named("Attempt", "An attempt to send a delivery.", {
   response: Type.String({ description: "First KiB of the response body." }),
 });
 
+const SentAttemptSchema = named("SentAttempt", "An attempt to send a delivery, with what is kept of it.", {
+  ...AttemptSchema.properties,
+  url: nullable(Type.String(), {
+    description:
+      "The webhook URL that was called; null if it is no longer kept. With a user token without its path and query, which may contain a secret of the receiver.",
+  }),
+  response_headers: Type.Record(Type.String(), Type.String(), {
+    description:
+      "Headers of a response that was not 2xx, by lower-case name, up to 1,024 characters together; those that explain a failure, such as `location`, first. Cookies and headers that an egress proxy may have added are omitted. Empty for a success.",
+  }),
+  signature: nullable(Type.String(), {
+    description:
+      "The `webhook-signature` of the request, if the response was not 2xx; null otherwise, and with a user token.",
+  }),
+});
+
 const fields = {
   id: Type.String({ description: "Id of the delivery: the `webhook-id` of every attempt." }),
   subscription_id: Type.String({ description: "Id of the subscription." }),
@@ -79,7 +97,8 @@ const fields = {
   status: DeliveryStatus,
   created_at: about(IsoTimestamp, "Time at which the event was published."),
   next_attempt_at: nullable(IsoTimestamp, {
-    description: "Time of the next attempt; null if it is in progress, due now, or if none follows.",
+    description:
+      "Time of the next attempt, always in the future: not before sending to the endpoint resumes after failures. null if it is in progress, due now, if the endpoint is disabled, or if none follows.",
   }),
   expires_at: nullable(IsoTimestamp, {
     description: "Time after which it is not sent; null if it never expires.",
@@ -90,19 +109,22 @@ const fields = {
 
 const SentRequestSchema = named("SentRequest", "A request to a webhook URL.", {
   method: Type.Literal("POST", { description: "The HTTP method." }),
+  url: nullable(Type.String(), {
+    description:
+      "The webhook URL, as `url` of the last attempt; before the first one, the application's. null if there is none, or if it is no longer kept.",
+  }),
   headers: Type.Record(Type.String(), Type.String(), {
-    description: "Headers of the last attempt, without its signature and the application's own headers.",
+    description:
+      "Headers of the last attempt, without the application's own headers; with `webhook-signature` only if it is kept. Before the first attempt, without those that depend on its time.",
   }),
   body: nullable(Type.String(), { description: "Exact text of the body; null when it is no longer kept." }),
-});
-const request = nullable(SentRequestSchema, {
-  description: "Request of the last attempt; null before the first one.",
 });
 
 export const DeliverySchema = named("Delivery", "The delivery of an event to one subscription.", fields);
 export const SentDeliverySchema = named("SentDelivery", "A delivery with the request that was sent.", {
   ...fields,
-  request,
+  attempts: Type.Array(SentAttemptSchema, { description: "Attempts, the oldest first." }),
+  request: about(SentRequestSchema, "Request of the last attempt, or of the first one while there is none."),
 });
 
 /** The filters of a list of deliveries. */
@@ -124,7 +146,7 @@ const filters = {
   broadcaster: Type.Optional(IdParameter("broadcaster whose deliveries to return", 1001)),
   status: Type.Optional(
     ChoiceParameter(statusFilters, {
-      description: `Returns only deliveries with this status: ${deliveryStatuses.join(", ")}; or \`missed\`: failed, expired or canceled, of a subscription that still exists.`,
+      description: `Returns only deliveries with this status: ${deliveryStatuses.join(", ")}; \`missed\`: failed, expired or canceled, of a subscription that still exists; or \`failing\`: attempted without success, and pending, failed or expired.`,
       examples: ["failed"],
     }),
   ),
@@ -200,37 +222,87 @@ export function broadcasterIn(
   throw invalidFields([{ in: from, field, message: "must be the user of the token" }]);
 }
 
+/** What the shown time of the next attempt depends on. */
+interface Now {
+  readonly now: number;
+  /** The endpoint of the application; null if nothing was sent to it yet, or if it is called at once. */
+  readonly endpoint: Endpoint | null;
+}
+
 /** Returns a delivery in the form of the APIs. */
-export function shownDelivery(delivery: DeliveryRecord): Static<typeof DeliverySchema> {
-  const isPending = delivery.status === "pending";
+export function shownDelivery(
+  delivery: DeliveryRecord,
+  { now, endpoint }: Now,
+): Static<typeof DeliverySchema> {
+  const dueAt = delivery.status === "pending" ? delivery.next_attempt_at : null;
   return picked(fields, {
     ...delivery,
     created_at: isoTime(delivery.published_at),
-    next_attempt_at: isoTimeOrNull((isPending && delivery.next_attempt_at) || null),
+    next_attempt_at: isoTimeOrNull(nextAttemptAt(dueAt, endpoint, now)),
     expires_at: isoTimeOrNull(delivery.expires_at || null),
     finished_at: isoTimeOrNull(delivery.finished_at || null),
     attempts: delivery.attempts.map(shownAttempt),
   });
 }
 
-/** Returns a delivery and the request of its last attempt, in the form of the APIs. */
-export function shownSentDelivery(delivery: SentDelivery): Static<typeof SentDeliverySchema> {
+/** Returns the deliveries of a page in the form of the APIs. */
+export async function shownDeliveries(
+  store: Pick<Store, "endpoints">,
+  deliveries: readonly DeliveryRecord[],
+  now: number,
+): Promise<Static<typeof DeliverySchema>[]> {
+  const pending = deliveries.filter(({ status }) => status === "pending");
+  const ids = [...new Set(pending.map(({ application_id }) => application_id))];
+  const endpoints = new Map(
+    await Promise.all(ids.map(async (id) => [id, await store.endpoints.find(id)] as const)),
+  );
+  return deliveries.map((one) =>
+    shownDelivery(one, { now, endpoint: endpoints.get(one.application_id) ?? null }),
+  );
+}
+
+interface Circumstances {
+  readonly application: Pick<Application, "webhook_url" | "former_urls"> | null;
+  readonly now: number;
+  /** Whether the caller is a user of the application, who may not see secrets of the receiver. */
+  readonly isForUser?: boolean;
+}
+
+/** Returns a delivery with what was sent, in the form of the APIs. */
+export async function shownSentDelivery(
+  store: Pick<Store, "endpoints">,
+  delivery: SentDelivery,
+  { application, now, isForUser = false }: Circumstances,
+): Promise<Static<typeof SentDeliverySchema>> {
   const { id, subscription_id, event_id, type, version, sequence, attempts, body } = delivery;
   const event = { id: event_id, name: type, version };
-  const last = attempts.at(-1);
-  const attempted = { id, event, subscription_id, sequence, attempt: attempts.length };
-  const headers = last && { "content-type": "application/json", ...unsignedHeaders(attempted, last.at) };
-  return {
-    ...shownDelivery(delivery),
-    request: headers === undefined ? null : { method: "POST", headers, body },
+  const seen = (url: string | null) => (isForUser && url !== null ? new URL("/", url).href : url);
+  const shownAttempts = attempts.map(({ generation, exchange, ...attempt }) => ({
+    ...shownAttempt(attempt),
+    url: seen(application && urlOf(application, generation)),
+    response_headers: { ...exchange?.headers },
+    signature: (!isForUser && exchange?.signature) || null,
+  }));
+  const [last, lastShown] = [attempts.at(-1), shownAttempts.at(-1)];
+  const described = { id, event, subscription_id, sequence, attempt: Math.max(1, attempts.length) };
+  const { "webhook-timestamp": timestamp, ...timeless } = unsignedHeaders(described, last?.at ?? 0);
+  const headers = {
+    "content-type": "application/json",
+    ...timeless,
+    ...(last && { "webhook-timestamp": timestamp }),
+    ...(lastShown?.signature && { "webhook-signature": lastShown.signature }),
   };
+  const url = lastShown ? lastShown.url : seen(application?.webhook_url ?? null);
+  const [shown] = await shownDeliveries(store, [delivery], now);
+  if (!shown) throw new Error("A delivery was not shown");
+  return { ...shown, attempts: shownAttempts, request: { method: "POST", url, headers, body } };
 }
 
 export function shownTimings({ dnsMs, connectMs, tlsMs, firstByteMs }: Attempt["timings"]) {
   return { dns_ms: dnsMs, connect_ms: connectMs, tls_ms: tlsMs, first_byte_ms: firstByteMs };
 }
 
-function shownAttempt(attempt: Attempt) {
+function shownAttempt(attempt: Omit<Attempt, "generation" | "exchange">) {
   const { at, timings } = attempt;
   return picked(AttemptSchema.properties, { ...attempt, at: isoTime(at), timings: shownTimings(timings) });
 }
@@ -262,10 +334,20 @@ export const exampleDelivery: Static<typeof DeliverySchema> = {
   ],
 };
 
+const exampleUrl = "https://bot.example/webhook";
+const exampleSignature = "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=";
+
 export const exampleSentDelivery: Static<typeof SentDeliverySchema> = {
   ...exampleDelivery,
+  attempts: exampleDelivery.attempts.map((attempt) => ({
+    ...attempt,
+    url: exampleUrl,
+    response_headers: { "content-type": "text/plain" },
+    signature: exampleSignature,
+  })),
   request: {
     method: "POST",
+    url: exampleUrl,
     headers: {
       "content-type": "application/json",
       "webhook-id": exampleDelivery.id,
@@ -276,6 +358,7 @@ export const exampleSentDelivery: Static<typeof SentDeliverySchema> = {
       "onair-subscription-id": exampleDelivery.subscription_id,
       "onair-sequence": "42",
       "onair-attempt": "1",
+      "webhook-signature": exampleSignature,
     },
     body: '{"type":"channel.followed","version":1,"timestamp":"2026-01-14T16:08:06.123Z","data":{}}',
   },
@@ -358,7 +441,7 @@ export const getDeliveryDetail = {
   operationId: "getDelivery",
   tags: ["Deliveries"],
   description:
-    "Returns one delivery with its attempts and the request of the last attempt, without its signature. The body is null when it is no longer kept.",
+    "Returns one delivery with its attempts, the URL that each called, and the request of the last attempt. Of an attempt whose response was not 2xx, it also has the headers of the response and the signature of the request. The body is null when it is no longer kept.",
 };
 
 /** The deliveries that a caller may see: those of its application; with a user token, only of that user's events. */
@@ -376,7 +459,7 @@ export function deliveryRoutes(app: TokenListener, { store, now, cursors }: Publ
       const { event_id, limit, ...others } = query;
       const isNone = event_id && deliveries.length === 0 && Object.keys(others).length === 0;
       const not_sent = isNone ? await whyNotSent(store, caller, event_id) : null;
-      const data = deliveries.map(shownDelivery);
+      const data = await shownDeliveries(store, deliveries, now());
       return { data, pagination, message: "OK", ...(not_sent !== null && { not_sent }) };
     },
     {
@@ -397,7 +480,9 @@ export function deliveryRoutes(app: TokenListener, { store, now, cursors }: Publ
     `${path}/:id`,
     async ({ params: { id }, caller }) => {
       const found = existing(await store.deliveries.find(scopeOf(caller), id), "delivery");
-      return { data: shownSentDelivery(found), message: "OK" };
+      const { application, grant } = caller;
+      const circumstances = { application, now: now(), isForUser: grant.userId !== null };
+      return { data: await shownSentDelivery(store, found, circumstances), message: "OK" };
     },
     {
       scope: "events:subscribe",
@@ -411,8 +496,9 @@ export function deliveryRoutes(app: TokenListener, { store, now, cursors }: Publ
   app.post(
     `${path}/:id/retry`,
     async ({ params: { id }, caller, status }) => {
-      const retried = await store.deliveries.retry(scopeOf(caller), id, now());
-      return status(202, { data: shownDelivery(retried), message: "OK" });
+      const at = now();
+      const retried = await store.deliveries.retry(scopeOf(caller), id, at);
+      return status(202, { data: shownDelivery(retried, { now: at, endpoint: null }), message: "OK" });
     },
     {
       scope: "events:subscribe",

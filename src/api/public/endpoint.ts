@@ -33,6 +33,10 @@ export const endpointFields = {
   }),
   failures: Type.Integer({ description: "Number of failed attempts since the last success." }),
   last_failure: nullable(LastFailure, { description: "Last failed attempt; null if none has failed." }),
+  next_attempt_at: nullable(IsoTimestamp, {
+    description:
+      "Time of the next attempt, always in the future: the earliest pending delivery is due, and sending resumes after failures. Enabling the endpoint tries it at once. null if nothing is pending, if the attempt is due now, or if the endpoint is disabled.",
+  }),
   summary: Type.String({ description: "State of the endpoint in one sentence. The wording may change." }),
   advice: nullable(Type.String(), {
     description: "Recommended action; null if none is needed. The wording may change.",

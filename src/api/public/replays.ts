@@ -23,7 +23,7 @@ const word = (maxLength: number, description: string) =>
 
 const ReplayedStatus = oneOf(statusFilters, {
   description:
-    "Only deliveries with this status. `missed`: all that was not delivered, that is, failed, expired or canceled, of a subscription that still exists.",
+    "Only deliveries with this status. `missed`: all that was not delivered, that is, failed, expired or canceled, of a subscription that still exists. `failing`: attempted without success, and pending, failed or expired.",
 });
 
 /** Events published this long before the first failure may belong to it: the attempt that failed takes time. */

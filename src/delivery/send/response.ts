@@ -205,8 +205,8 @@ export interface ResponseLimits {
   readonly maxBodyBytes: number;
   /** The most bytes of the body that are kept. */
   readonly keepBytes: number;
-  /** Whether to keep the headers; by default they are not kept. */
-  readonly keepHeaders?: boolean;
+  /** Whether to keep the headers: always, or those of a response that is not 2xx. By default they are not kept. */
+  readonly keepHeaders?: "always" | "failed" | undefined;
 }
 
 export class ResponseParser {
@@ -316,7 +316,7 @@ export class ResponseParser {
       case "head":
         if (line === "") this.#endHead();
         else if (this.#head?.add(line) !== true) this.#refuse(invalidResponse);
-        else if (this.#limits.keepHeaders) this.#keepHeader(line);
+        else if (this.#keepsHeaders) this.#keepHeader(line);
         break;
       case "chunk size":
         this.#readChunkSize(line);
@@ -337,6 +337,12 @@ export class ResponseParser {
     this.#part = "head";
     if (this.#head === null) this.#refuse(noHttp(line));
     else if (this.#head.status === 101) this.#refuse(switchedProtocols);
+  }
+
+  get #keepsHeaders(): boolean {
+    const { keepHeaders } = this.#limits;
+    const status = this.#head?.status ?? 0;
+    return keepHeaders === "always" || (keepHeaders === "failed" && status >= 300);
   }
 
   #keepHeader(line: string): void {

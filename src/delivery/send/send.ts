@@ -57,8 +57,8 @@ export interface SenderOptions {
   readonly timeoutMs?: number | undefined;
   /** The most bytes of an answer's body in the result; by default 1 KiB. */
   readonly keepBytes?: number;
-  /** Whether the result has the headers of the answer; by default it has not. */
-  readonly keepHeaders?: boolean;
+  /** Whether the result has the headers of the answer: always, or those of a failure. By default it has none. */
+  readonly keepHeaders?: ResponseLimits["keepHeaders"];
   /** Resolves names; by default `resolveBySystem`. */
   readonly resolve?: Resolve | undefined;
   /**
@@ -109,7 +109,7 @@ export interface Sender {
  * @throws TypeError if the proxy or the user agent is invalid
  */
 export function createSender(options: SenderOptions): Sender {
-  const { allowPrivate, timeoutMs = attemptTimeoutMs, keepBytes = keptBytes, keepHeaders = false } = options;
+  const { allowPrivate, timeoutMs = attemptTimeoutMs, keepBytes = keptBytes, keepHeaders } = options;
   const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
   const inFlight = new Set<OutgoingRequest>();
   const context: SenderContext = {

@@ -13,6 +13,7 @@ import {
   searched,
   secretsInForce,
   usesOnlyStream,
+  withFormerUrl,
 } from "../../domain/applications.ts";
 import { atAnotherUrl, enabledAgain } from "../../domain/endpoints.ts";
 import { changedFilters } from "../../domain/filters.ts";
@@ -86,14 +87,26 @@ export function applicationStore(db: Dialect): ApplicationStore {
     transact(function* (orm) {
       const { webhook_url, webhook_headers, filters, filters_generation, owner_user_id, locked } =
         applications;
-      const compared = { webhook_url, webhook_headers, filters, filters_generation, owner_user_id, locked };
+      const { former_urls, endpoint_generation } = applications;
+      const compared = {
+        webhook_url,
+        former_urls,
+        endpoint_generation,
+        webhook_headers,
+        filters,
+        filters_generation,
+        owner_user_id,
+        locked,
+      };
       const query = orm.select(compared).from(applications).where(isIt(id));
       const [before] = yield* execute(lock(query, "update"));
       if (before && by === "developer") requireUnlocked(before.locked, changes);
       if (!before) return null;
       const { filters: filterChanges, ...others } = changes;
+      const isAnother = changes.webhook_url !== undefined && changes.webhook_url !== before.webhook_url;
       const set = {
         ...others,
+        ...(isAnother && { former_urls: withFormerUrl(before) }),
         webhook_headers: changedWebhookHeaders(before, changes),
         ...(filterChanges !== undefined && {
           filters: changedFilters(before.filters, filterChanges, now),
@@ -106,7 +119,6 @@ export function applicationStore(db: Dialect): ApplicationStore {
       if (!receives(changed)) yield* endPending(db, orm, id, "canceled", now);
       else if (usesOnlyStream(changed)) yield* endPending(db, orm, id, "delivered", now);
       // The stream cannot fail.
-      const isAnother = changed.webhook_url !== before.webhook_url;
       if (!isAnother && changes.delivery !== "stream") return changed;
       const state = isAnother ? atAnotherUrl : enabledAgain;
       const generation = yield* renewEndpoint(tables, orm, id, now, state);

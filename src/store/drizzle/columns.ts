@@ -10,7 +10,13 @@ import type {
   PgTextBuilderInitial,
   text,
 } from "drizzle-orm/pg-core";
-import type { ClientType, DeliveryMode, LockableField, RetiredSecret } from "../../domain/applications.ts";
+import type {
+  ClientType,
+  DeliveryMode,
+  FormerUrl,
+  LockableField,
+  RetiredSecret,
+} from "../../domain/applications.ts";
 import type { NewAuditEntry } from "../../domain/audit.ts";
 import type { Tag } from "../../domain/categories.ts";
 import type { DeliveryStatus, StatusFilter } from "../../domain/deliveries.ts";
@@ -154,6 +160,7 @@ export const applicationColumns = (
   client_secret_hash: bytes().notNull(),
   delivery: text().$type<DeliveryMode>().notNull().default("webhook"),
   webhook_url: text(),
+  former_urls: json<readonly FormerUrl[]>().notNull().default([]),
   webhook_headers: json<readonly WebhookHeader[]>().notNull().default([]),
   webhook_secret: text().notNull(),
   retired_webhook_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
@@ -311,6 +318,7 @@ export const endpointColumns = ({ text, integer }: Kinds, application: ReferredC
   paused_until: integer(),
   revision: integer().notNull(),
   last_failing_since: integer(),
+  resumes_at: integer(),
 });
 
 export const replayColumns = ({ text, integer, boolean }: Kinds, application: ReferredColumn) => ({

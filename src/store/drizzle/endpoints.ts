@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, gt, inArray, isNotNull, lt, or, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, gt, inArray, isNotNull, lt, min, or, sql } from "drizzle-orm";
 import { receives, usesOnlyStream } from "../../domain/applications.ts";
 import { disabledReceiver, maxAttempts, noReceiver } from "../../domain/deliveries.ts";
 import { type Endpoint, type EndpointStore, enabledAgain } from "../../domain/endpoints.ts";
@@ -85,9 +85,15 @@ export function endpointStore(db: Dialect): EndpointStore {
   const { orm, tables, transact, prepared } = db;
   const isIt = eq(tables.endpoints.application_id, sql.placeholder("id"));
   const find = prepared("endpoint", (orm) => known(tables, orm).where(isIt));
+  const { next_attempt_at } = tables.deliveries;
   return {
     find: async (id) => (await find(orm, { id }))[0] ?? null,
     failing: () => troubledEndpoints(db),
+    async dueAt(id) {
+      const earliest = orm.select({ at: min(next_attempt_at) }).from(tables.deliveries);
+      const [due] = await earliest.where(isWaiting(tables, id));
+      return due?.at ?? null;
+    },
     enable: (id, now) => transact((orm) => renewEndpoint(tables, orm, id, now)),
   };
 }

@@ -9,6 +9,7 @@ import {
   type DeliveryRecord,
   type DeliveryScope,
   type DeliveryStore,
+  type FailedExchange,
   mostPendingCounted,
   type StreamedDelivery,
   statusesIn,
@@ -61,7 +62,9 @@ const maxCounted = 5_000;
 
 type LoggedRow = Omit<DeliveryRecord, "attempts" | "broadcaster_username">;
 
-interface LoggedAttempt extends Omit<Attempt, "timings"> {
+interface LoggedAttempt extends Omit<Attempt, "timings" | "exchange"> {
+  /** JSON. */
+  readonly exchange: string | null;
   readonly dns_ms: number | null;
   readonly connect_ms: number | null;
   readonly tls_ms: number | null;
@@ -110,8 +113,13 @@ export function deliveryLog(
     .prepare();
 
   const subscription = db.prepare<{ id: string }, [string]>("SELECT id FROM subscriptions WHERE id = ?");
+  const attempt = db.prepare<{ number: number }, [number]>(
+    "SELECT number FROM attempts WHERE delivery_seq = ? LIMIT 1",
+  );
   const isAsked = (row: LoggedRow, filter: Parameters<typeof matches>[1]): boolean =>
-    matches(row, filter) && (filter.status !== "missed" || subscription.get(row.subscription_id) !== null);
+    matches(row, filter) &&
+    (filter.status !== "missed" || subscription.get(row.subscription_id) !== null) &&
+    (filter.status !== "failing" || attempt.get(row.seq) !== null);
   const nameOf = db.prepare<{ username: string }, [number]>("SELECT username FROM users WHERE id = ?");
   const complete = (row: LoggedRow): DeliveryRecord => ({
     ...row,
@@ -240,7 +248,7 @@ function isWithin(row: LoggedRow, scope: DeliveryScope): boolean {
   return scope.broadcaster_user_id === null || row.broadcaster_user_id === scope.broadcaster_user_id;
 }
 
-/** Whether a delivery matches a filter, apart from its event, time of publishing, and subscription of missed ones. */
+/** Whether a delivery matches a filter, apart from its event, time, and what its status says beyond the column. */
 function matches(row: LoggedRow, filter: Omit<DeliveryFilter, "event_id" | "after" | "before">): boolean {
   const { subscription_id, status, type } = filter;
   return (
@@ -254,13 +262,16 @@ function matches(row: LoggedRow, filter: Omit<DeliveryFilter, "event_id" | "afte
 /** Makes a function that reads the attempts of a delivery, in order. */
 export function attemptReader(db: Database): (seq: number) => Attempt[] {
   const attempts = db.prepare<LoggedAttempt, [number]>(
-    `SELECT at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response
+    `SELECT at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response, generation,
+       exchange
      FROM attempts WHERE delivery_seq = ? ORDER BY number`,
   );
   return (seq) =>
-    attempts.all(seq).map(({ dns_ms, connect_ms, tls_ms, first_byte_ms, ...rest }) => {
+    attempts.all(seq).map(({ dns_ms, connect_ms, tls_ms, first_byte_ms, exchange, ...rest }) => {
       const timings = { dnsMs: dns_ms, connectMs: connect_ms, tlsMs: tls_ms, firstByteMs: first_byte_ms };
-      return { ...rest, timings };
+      // A boundary: `attemptRecorder` has stored it.
+      const kept = exchange === null ? null : (JSON.parse(exchange) as FailedExchange);
+      return { ...rest, timings, exchange: kept };
     });
 }
 

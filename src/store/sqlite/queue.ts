@@ -155,8 +155,8 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
   const addAttempts = rowInserter<AttemptRow>(
     db,
     `INSERT OR REPLACE INTO attempts (delivery_seq, number, at, outcome, status, duration_ms,
-       dns_ms, connect_ms, tls_ms, first_byte_ms, error, response)`,
-    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+       dns_ms, connect_ms, tls_ms, first_byte_ms, error, response, generation, exchange)`,
+    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
   );
 
   /**
@@ -200,12 +200,13 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
 }
 
 /**
- * delivery_seq, number, at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response
+ * delivery_seq, number, at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response,
+ * generation, exchange as JSON
  */
 type AttemptRow = readonly (string | number | null)[];
 
 function attemptRow(seq: number, number: number, attempt: Attempt): AttemptRow {
-  const { at, outcome, status, duration_ms, error, response } = attempt;
+  const { at, outcome, status, duration_ms, error, response, generation, exchange } = attempt;
   const { dnsMs, connectMs, tlsMs, firstByteMs } = attempt.timings;
   return [
     seq,
@@ -220,6 +221,8 @@ function attemptRow(seq: number, number: number, attempt: Attempt): AttemptRow {
     firstByteMs,
     error,
     response,
+    generation,
+    exchange && JSON.stringify(exchange),
   ];
 }
 

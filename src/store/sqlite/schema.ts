@@ -18,7 +18,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import type { DeliveryStatus } from "../../domain/deliveries.ts";
+import type { DeliveryStatus, FailedExchange } from "../../domain/deliveries.ts";
 import {
   applicationColumns,
   applicationRequestColumns,
@@ -344,6 +344,8 @@ export const attempts = sqliteTable(
     first_byte_ms: real(),
     error: text(),
     response: text().notNull(),
+    generation: integer().notNull(),
+    exchange: text({ mode: "json" }).$type<FailedExchange>(),
   },
   // WITHOUT ROWID in the migration, which drizzle cannot express.
   (table) => [primaryKey({ columns: [table.delivery_seq, table.number] })],

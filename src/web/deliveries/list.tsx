@@ -13,7 +13,7 @@ import { ApplicationField, type ApplicationOf, useApplications } from "./applica
 import { ReplayDialog } from "./replay.tsx";
 import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
 
-const statuses = ["pending", "delivered", "failed", "expired", "canceled", "missed"] as const;
+const statuses = ["pending", "delivered", "failed", "expired", "canceled", "missed", "failing"] as const;
 const times = { "15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080 } as const;
 /** The most rows of the live tail. */
 const tailRows = 10_000;

@@ -4,7 +4,7 @@ import { useAction, useLoad } from "../load.ts";
 import { Button, Card, Facts, FaultNotice, Head, Notice, Value } from "../parts/basics.tsx";
 import { Code, HeaderLines } from "../parts/code.tsx";
 import { Read } from "../parts/table.tsx";
-import { duration, fullTime, Time } from "../parts/time.tsx";
+import { duration, fullTime, isFuture, Time } from "../parts/time.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { to } from "../places.ts";
 import { useApplications } from "./application-names.tsx";
@@ -59,11 +59,12 @@ export function DeliveryPage() {
             <div class="columns">
               <div class="stack wide">
                 <Attempts attempts={delivery.attempts} />
-                {delivery.request && (
-                  <Card title="Request">
-                    <Request request={delivery.request} />
-                  </Card>
-                )}
+                <Card title={delivery.attempts.length > 0 ? "Last request" : "Request, not sent yet"}>
+                  <p class="breaks">
+                    <code>POST {delivery.request.url ?? "(no webhook URL)"}</code>
+                  </p>
+                  <Request request={delivery.request} />
+                </Card>
               </div>
               <Card title="Details">
                 <Facts
@@ -123,13 +124,18 @@ function Sentence({ delivery: { status, attempts, next_attempt_at } }: { deliver
     return (
       <Notice tone={last ? "warn" : ""} title={last ? "Not delivered yet." : "Not attempted yet."}>
         {reason && <p>{reason}</p>}
-        {next_attempt_at ? (
+        {next_attempt_at && isFuture(next_attempt_at) ? (
           <p>
-            The next attempt is <Time at={next_attempt_at} />. You can also fix the receiver and send the
-            delivery again now.
+            The {last ? "next" : "first"} attempt is <Time at={next_attempt_at} />.{" "}
+            {last
+              ? "You can also fix the receiver and send the delivery again now."
+              : "Until then, the endpoint is not called, because it has failed."}
           </p>
         ) : (
-          <p>Deliveries wait while the endpoint is failing or disabled, or others are being sent to it.</p>
+          <p>
+            It is being sent, or waits for others that are being sent to the endpoint. While the endpoint is
+            disabled, it waits until the endpoint is enabled.
+          </p>
         )}
       </Notice>
     );
@@ -154,7 +160,11 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
       <ol class="timeline">
         {attempts.map((attempt, i) => (
           <li key={attempt.at} class={attempt.outcome === "ok" ? "ok" : "bad"}>
-            <AttemptStory attempt={attempt} isLast={i === attempts.length - 1} />
+            <AttemptStory
+              attempt={attempt}
+              isLast={i === attempts.length - 1}
+              isAtNewUrl={attempt.url !== attempts[i - 1]?.url}
+            />
           </li>
         ))}
       </ol>
@@ -162,8 +172,16 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   );
 }
 
-function AttemptStory({ attempt, isLast }: { attempt: Attempt; isLast: boolean }) {
-  const { at, outcome, status, duration_ms, error, response } = attempt;
+interface AttemptProps {
+  readonly attempt: Attempt;
+  readonly isLast: boolean;
+  /** Whether the attempt before it, if any, called another URL. */
+  readonly isAtNewUrl: boolean;
+}
+
+function AttemptStory({ attempt, isLast, isAtNewUrl }: AttemptProps) {
+  const { at, outcome, status, duration_ms, error, response, url, response_headers, signature } = attempt;
+  const headers = { ...response_headers };
   return (
     <div class="stack tight">
       <div class="row wrap between">
@@ -172,10 +190,23 @@ function AttemptStory({ attempt, isLast }: { attempt: Attempt; isLast: boolean }
           <Time at={at} /> · {duration(duration_ms)}
         </small>
       </div>
+      {url !== null && isAtNewUrl && <small class="muted breaks">{url}</small>}
       {error && <p class="bad">{error}</p>}
       <Stages timings={attempt.timings} totalMs={duration_ms} />
       {response !== "" && isLast && <Code text={response} label="Response" />}
       {response !== "" && !isLast && <code class="muted cell long">{response}</code>}
+      {Object.keys(headers).length > 0 && (
+        <details class="group" open={isLast}>
+          <summary>Response headers</summary>
+          <HeaderLines headers={headers} label="Response headers" />
+        </details>
+      )}
+      {signature !== null && !isLast && (
+        <details class="group">
+          <summary>Signature of the request</summary>
+          <Code text={signature} label="Signature" />
+        </details>
+      )}
     </div>
   );
 }

@@ -10,7 +10,7 @@ import { ApplicationField } from "./application-names.tsx";
 import { type DeliveryQuery, type Replay, type ReplayInput, useDeliveries } from "./source.ts";
 
 const lookEveryMs = 500;
-const statuses = ["missed", "failed", "expired", "canceled", "delivered", "pending"] as const;
+const statuses = ["missed", "failing", "failed", "expired", "canceled", "delivered", "pending"] as const;
 
 /** Formats a time for an input of local time. */
 function localInput(ms: number): string {
@@ -69,7 +69,8 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
     >
       <p class="muted">
         Sends deliveries of events published in this period again, each with the same <code>webhook-id</code>.
-        Missed ones are those that failed, expired or were canceled.
+        Missed ones are those that failed, expired or were canceled; failing ones had a failed attempt and no
+        success.
       </p>
       {source.isOfAll && (
         <ApplicationField

@@ -13,7 +13,7 @@ export type Delivery = Schemas["Delivery"] & {
   readonly app_id?: AdminComponents["schemas"]["Delivery"]["app_id"];
 };
 export type SentDelivery = Schemas["SentDelivery"] & { readonly app_id?: string };
-export type Attempt = Schemas["Attempt"];
+export type Attempt = Schemas["SentAttempt"];
 export type Replay = Schemas["Replay"];
 export type ReplayInput = Schemas["ReplayInput"] & { readonly application_id?: string };
 export type DeliveryQuery = NonNullable<operations["getDeliveries"]["parameters"]["query"]> &

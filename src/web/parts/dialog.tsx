@@ -1,5 +1,5 @@
 import type { ComponentChildren, RefObject } from "preact";
-import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Action, useAction } from "../load.ts";
 import { Form } from "./form.tsx";
 
@@ -70,6 +70,22 @@ export function Confirm({ act, ...rest }: ConfirmProps) {
     rest.onClose();
   });
   return <FormDialog isDangerous of={doing} {...rest} />;
+}
+
+/**
+ * A question that an action asks in its course: `ask` resolves to whether the user has confirmed. The dialog is to be
+ * rendered.
+ */
+export function useConfirmation(props: Omit<ConfirmProps, "act" | "onClose">) {
+  const [answer, setAnswer] = useState<((isConfirmed: boolean) => void) | null>(null);
+  const end = (isConfirmed: boolean) => {
+    answer?.(isConfirmed);
+    setAnswer(null);
+  };
+  return {
+    ask: () => new Promise<boolean>((resolve) => setAnswer(() => resolve)),
+    dialog: answer && <Confirm {...props} act={async () => end(true)} onClose={() => end(false)} />,
+  };
 }
 
 /** Opens a modal dialog, which keeps the focus inside. */

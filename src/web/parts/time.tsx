@@ -36,6 +36,9 @@ export function Time({ at }: { at: string }) {
   );
 }
 
+/** Whether a time is in the future. Components that call it are rendered again every second. */
+export const isFuture = (at: string) => Date.parse(at) > now.value;
+
 /** The whole seconds since a time in milliseconds, from one second on. Screen readers do not announce them. */
 export function Elapsed({ since }: { since: number }) {
   const seconds = Math.floor((now.value - since) / 1_000);

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { admin, done } from "../../client.ts";
 import { LatestDeliveries } from "../../deliveries/list.tsx";
-import { deliveryWays, EndpointNotice } from "../../endpoint.tsx";
+import { deliveryWays, EndpointNotice, useUrlRemoval } from "../../endpoint.tsx";
 import { FilterList } from "../../filters/list.tsx";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
@@ -376,11 +376,13 @@ function ApplicationSettings({ application, onSaved }: { application: Applicatio
     locked: application.locked,
     owner_user_id: text(application.owner_user_id),
   };
+  const removal = useUrlRemoval();
   const form = useForm(saved, async (changes, values) => {
     const { name, webhook_url, webhook_headers, delivery, scopes, redirect_uris, locked, ...limits } =
       changes;
     const numbers = Object.entries(limits).map(([field, value]) => [field, limit(value)]);
     if (Object.keys(changes).length === 0) return toast("Nothing was changed.");
+    if (webhook_url === "" && !(await removal.ask())) return;
     const body = {
       ...(name !== undefined && { name }),
       ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
@@ -474,6 +476,7 @@ function ApplicationSettings({ application, onSaved }: { application: Applicatio
           ))}
         </fieldset>
       </Form>
+      {removal.dialog}
     </Card>
   );
 }

@@ -121,6 +121,9 @@ function MissedNotice({ page: { data, pagination }, onReplay }: MissedNoticeProp
   );
 }
 
+/** The URL of the form that changes the webhook URL. */
+const toWebhookUrl = to("/webhook", { change: "url" });
+
 /** The state of the application's endpoint, and what to do next. */
 export function OwnEndpoint() {
   const { application, reload } = useApplication();
@@ -131,7 +134,7 @@ export function OwnEndpoint() {
     return (
       <Notice tone="warn" title={withLocalTimes(summary)}>
         <div class="row">
-          <LinkButton href={to("/webhook")}>Set the webhook URL</LinkButton>
+          <LinkButton href={toWebhookUrl}>Set the webhook URL</LinkButton>
         </div>
       </Notice>
     );
@@ -143,7 +146,7 @@ export function OwnEndpoint() {
         await done(api.POST("/public/v1/application/endpoint/enable"));
         reload();
       }}
-      link={<LinkButton href={to("/webhook")}>Change the webhook URL</LinkButton>}
+      link={<LinkButton href={toWebhookUrl}>Change the webhook URL</LinkButton>}
     >
       {advice && <p>{advice}</p>}
       {status !== "enabled" && last_failure && (

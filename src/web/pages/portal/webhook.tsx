@@ -1,6 +1,6 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { api, base, done } from "../../client.ts";
-import { deliveryWays } from "../../endpoint.tsx";
+import { deliveryWays, useUrlRemoval } from "../../endpoint.tsx";
 import { useForm } from "../../form.ts";
 import { Button, Card, Head } from "../../parts/basics.tsx";
 import { Code, Tabs } from "../../parts/code.tsx";
@@ -9,6 +9,7 @@ import { RotateDialog } from "../../parts/secret.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
+import { useQuery } from "../../places.ts";
 import { headerChanges, headerLines, webhookHeadersHint } from "../../webhook-headers.ts";
 import { type OwnApplication, useApplication } from "./application.tsx";
 import { OwnEndpoint } from "./overview.tsx";
@@ -48,6 +49,24 @@ export function Webhook() {
   );
 }
 
+const urlField = "webhook_url";
+
+/** Focuses the field of the webhook URL when a link asks for it, and removes that from the page's URL. */
+function useFieldOfQuery(): void {
+  const [{ change }, setQuery] = useQuery();
+  useEffect(() => {
+    if (change !== "url") return;
+    // The heading gets the focus first, when the page has changed.
+    const timer = setTimeout(() => {
+      setQuery({ change: null });
+      const field = document.querySelector<HTMLInputElement>(`input[name="${urlField}"]`);
+      field?.scrollIntoView({ block: "center" });
+      field?.focus();
+    });
+    return () => clearTimeout(timer);
+  }, [change]);
+}
+
 function Settings({ application }: { application: OwnApplication }) {
   const { reload } = useApplication();
   const { webhook_url, delivery, redirect_uris, locked } = application;
@@ -57,7 +76,10 @@ function Settings({ application }: { application: OwnApplication }) {
     delivery,
     redirect_uris: redirect_uris.join("\n"),
   };
+  const removal = useUrlRemoval();
+  useFieldOfQuery();
   const form = useForm(saved, async ({ webhook_url, webhook_headers, delivery, redirect_uris }, values) => {
+    if (webhook_url === "" && !(await removal.ask())) return;
     const body = {
       ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
       ...(webhook_headers !== undefined && {
@@ -84,6 +106,7 @@ function Settings({ application }: { application: OwnApplication }) {
         <Field
           label="Webhook URL"
           type="url"
+          name={urlField}
           {...lockable("webhook_url", "A new URL is enabled at once, and pending deliveries are sent to it.")}
           {...form.at("webhook_url")}
         />
@@ -111,6 +134,7 @@ function Settings({ application }: { application: OwnApplication }) {
           {...form.at("redirect_uris")}
         />
       </Form>
+      {removal.dialog}
     </Card>
   );
 }

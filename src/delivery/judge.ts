@@ -12,7 +12,7 @@ import { type SendResult, unsent } from "./send/send.ts";
 export const notSent = unsent({ class: "internal", error: "The request could not be made." });
 
 /** The circumstances of an attempt that has ended. */
-export interface EndedAttempt {
+interface EndedAttempt {
   readonly startedAt: number;
   readonly endedAt: number;
   /** The generation of the endpoint that the request was sent to. */

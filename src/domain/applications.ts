@@ -143,7 +143,7 @@ export interface FormerUrl {
 }
 
 /** How many former URLs are kept. */
-export const keptFormerUrls = 10;
+const keptFormerUrls = 10;
 
 type WithUrls = Pick<Application, "webhook_url" | "former_urls" | "endpoint_generation">;
 

@@ -1,11 +1,18 @@
 /*
- * Makes the start migration of both databases from their schemas: bun run migration
+ * Makes migrations of both databases from their schemas.
  *
- * Nothing is released, so a change of the schema needs no migration of its own: drizzle/{sqlite,postgres}/0000_start.sql
+ *     bun run migration          before the first release, which is a tag like v1.0.0
+ *     bun run migration NAME     after it
+ *
+ * Before the first release a change of the schema needs no migration of its own: drizzle/{sqlite,postgres}/0000_start.sql
  * is what drizzle-kit writes for the whole schema, with the amendments of drizzle/*.config.ts, followed by
  * drizzle/*.appended.sql. The same schema gives the same files, so running this resolves a merge conflict in them.
+ *
+ * A released migration never changes, so after it drizzle-kit writes NNNN_NAME.sql with the difference from the last one.
+ * Triggers and what else drizzle cannot express are added there by hand, and the file is listed in
+ * src/store/sqlite/migrations.ts or src/postgres/migrations.ts. tests/released compares released migrations.
  */
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { amendments as ofPostgres } from "../drizzle/postgres.config.ts";
 import { amendments as ofSqlite } from "../drizzle/sqlite.config.ts";
@@ -42,6 +49,21 @@ function settle(file: string): void {
   writeFileSync(file, `${id.replace(/"when":\d+/, '"when":0')}\n`);
 }
 
+const [name, ...others] = process.argv.slice(2);
+const tags = Bun.spawnSync(["git", "tag", "--list", "v[0-9]*"], { cwd: root }).stdout.toString().trim();
+if (others.length > 0 || (name !== undefined && !/^[a-z][a-z0-9_]*$/.test(name)))
+  fail("Usage: bun run migration [NAME], a name like clips_of_channels");
+if (tags !== "" && name === undefined)
+  fail("A migration after the first release needs a name: bun run migration NAME");
+if (tags === "" && name !== undefined)
+  fail("Before the first release there is one migration: bun run migration");
+
+/** Runs drizzle-kit for a database. */
+function generate(database: "sqlite" | "postgres", name: string): void {
+  const config = join("drizzle", `${database}.config.ts`);
+  run(join(kit, "node_modules", ".bin", "drizzle-kit"), "generate", "--config", config, "--name", name);
+}
+
 run("bun", "install", "--frozen-lockfile", "--silent", "--cwd", kit);
 for (const [database, amendments] of [
   ["sqlite", ofSqlite],
@@ -49,11 +71,18 @@ for (const [database, amendments] of [
 ] as const) {
   const to = join(root, "drizzle", database);
   const start = join(to, "0000_start.sql");
+  if (name !== undefined) {
+    const known = new Set(readdirSync(to));
+    generate(database, name);
+    for (const file of readdirSync(to).filter((file) => !known.has(file))) {
+      const path = join(to, file);
+      writeFileSync(path, readFileSync(path, "utf8").replaceAll('"public".', ""));
+      console.log(`Made drizzle/${database}/${file}: read it, and list it among the migrations.`);
+    }
+    continue;
+  }
   rmSync(to, { recursive: true, force: true });
-  run(
-    join(kit, "node_modules", ".bin", "drizzle-kit"),
-    ...["generate", "--config", join("drizzle", `${database}.config.ts`), "--name", "start"],
-  );
+  generate(database, "start");
   // A database may have its tables in another schema than "public": search_path decides.
   const written = amended(readFileSync(start, "utf8").replaceAll('"public".', ""), amendments);
   const appended = readFileSync(join(root, "drizzle", `${database}.appended.sql`), "utf8");

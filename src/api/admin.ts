@@ -2,11 +2,12 @@ import type { Role } from "../domain/operator-keys.ts";
 import { applicationRoutes, secretRoutes, usageRoutes } from "./admin/applications.ts";
 import { auditRoutes } from "./admin/audit.ts";
 import { backupRoutes } from "./admin/backups.ts";
+import { channelListRoute, livestreamListRoute } from "./admin/channels.ts";
 import { consoleRoutes } from "./admin/console.ts";
 import { deliveryRoutes, replayRoutes } from "./admin/deliveries.ts";
 import { backlogRoute, endpointRoutes, subscriptionRoutes } from "./admin/endpoints.ts";
 import { catalogueRoute, eventTypeRoutes } from "./admin/event-types.ts";
-import { eventRoutes } from "./admin/events.ts";
+import { eventRoutes, previewRoute } from "./admin/events.ts";
 import { filterRoutes } from "./admin/filters.ts";
 import { keyRoutes } from "./admin/keys.ts";
 import {
@@ -27,6 +28,7 @@ import { categoryRoutes, channelRoutes, livestreamRoutes, userRoutes } from "./a
 import { findingRoute, healthRoutes, holdRoutes, settingRoutes, storageRoute } from "./admin/server.ts";
 import { outcomeRoute, statisticRoutes } from "./admin/statistics.ts";
 import { consentRoutes, tokenRoutes } from "./admin/tokens.ts";
+import { userLookupRoutes } from "./admin/users.ts";
 import { operatorScheme } from "./http/documentation.ts";
 import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
 import { openApiRoutes } from "./openapi/scalar.ts";
@@ -59,10 +61,14 @@ export const adminRoutes: readonly Row[] = [
   ["/admin/v1/channels/batch", { GET: everyRole, POST: writers }, channelRoutes],
   ["/admin/v1/livestreams", { GET: everyRole, PUT: writers }, livestreamRoutes],
   ["/admin/v1/livestreams/:channel_id", { DELETE: writers }, livestreamRoutes],
-  ["/admin/v1/users/search", { GET: everyRole }, rankingRoutes],
+  ["/admin/v1/users", { GET: everyRole }, userLookupRoutes],
+  ["/admin/v1/users/search", { GET: everyRole }, userLookupRoutes],
+  ["/admin/v1/channels/search", { GET: everyRole }, channelListRoute],
+  ["/admin/v1/livestreams/search", { GET: everyRole }, livestreamListRoute],
   ["/admin/v1/ranking", { GET: everyRole }, rankingRoutes],
   ["/admin/v1/ranking/:id", { GET: everyRole }, rankingRoutes],
   ["/admin/v1/events", { POST: writers }, eventRoutes],
+  ["/admin/v1/events/preview", { POST: writers }, previewRoute],
   ["/admin/v1/event-types", { GET: everyRole }, eventTypeRoutes],
   ["/admin/v1/event-types/:name", { PUT: operators, DELETE: operators }, eventTypeRoutes],
   ["/admin/v1/catalogue", { GET: everyRole }, catalogueRoute],

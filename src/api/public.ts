@@ -18,7 +18,13 @@ import {
   withTokens,
 } from "./public/listener.ts";
 import { assetRoutes, docsRoutes, welcomeRoutes } from "./public/pages.ts";
-import { ownerLoginRoutes, portalCookie, portalRoutes, portalSessionRoutes } from "./public/portal.ts";
+import {
+  ownerLoginRoutes,
+  portalCookie,
+  portalRoutes,
+  portalSessionRoutes,
+  portalUserRoutes,
+} from "./public/portal.ts";
 import { replayRoutes } from "./public/replays.ts";
 import { outcomeRoute, requestRoute, statisticRoutes } from "./public/statistics.ts";
 import { streamRoute } from "./public/stream.ts";
@@ -96,6 +102,7 @@ export const tokenRoutes: readonly RouteRow<TokenListener, PublicDeps, TokenAcce
   ["/public/v1/application/outcomes", { GET: "application reads" }, outcomeRoute],
   ...oauthTokenRoutes,
   // With a portal.
+  ["/portal/users", { GET: "users:read" }, portalUserRoutes],
   ["/portal/session", { GET: "application reads", DELETE: "application reads" }, portalSessionRoutes],
 ];
 

@@ -2,6 +2,7 @@ import { diagnose } from "../delivery/diagnosis.ts";
 import { isWebhookSecret, newWebhookSecret, unsignedHeaders } from "../delivery/signature.ts";
 import { builtInEventNames, builtInEventTypes } from "../domain/events/built-in.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
+import { happeningAt, inChannelOf } from "../domain/events/samples.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, minute, second } from "../domain/time.ts";
 import type { User } from "../domain/users.ts";
@@ -240,7 +241,7 @@ async function publishSample(
       name,
       version: type.version,
       broadcaster_user_id: broadcaster.id,
-      data: withAssignments(inChannelOf(broadcaster, type.example), assignments),
+      data: withAssignments(inChannelOf(broadcaster, happeningAt(Date.now(), type.example)), assignments),
     };
     const request = { method: "POST", path: "/admin/v1/events", json: event } as const;
     const whose = `${broadcaster.username} (${broadcaster.id})`;
@@ -331,16 +332,6 @@ async function firstLine({ body }: Response): Promise<string> {
     if (text.includes("\n")) break;
   }
   return text.split("\n", 1)[0] ?? "";
-}
-
-/** Returns an example with this user as the broadcaster. */
-function inChannelOf({ id, username, is_verified, profile_picture }: Broadcaster, example: unknown): unknown {
-  const { broadcaster, ...rest } = example as { broadcaster?: unknown };
-  if (typeof broadcaster !== "object" || broadcaster === null || !("user_id" in broadcaster)) return example;
-  const channel_slug = username.toLowerCase();
-  const person = { user_id: id, username, is_verified, profile_picture: profile_picture ?? "", channel_slug };
-  const known = Object.entries(person).filter(([field]) => field in broadcaster);
-  return { broadcaster: { ...broadcaster, ...Object.fromEntries(known) }, ...rest };
 }
 
 /** An event to send to a receiver. */

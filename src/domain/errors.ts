@@ -115,3 +115,7 @@ export class BatchRefused extends Error {
     super("Nothing of the batch was stored");
   }
 }
+
+/** The error for an event of a broadcaster who does not exist. */
+export const unknownBroadcaster = (): DomainError =>
+  invalidFields([{ in: "body", field: "broadcaster_user_id", message: "is not a known user" }]);

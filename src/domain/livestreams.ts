@@ -106,8 +106,18 @@ export function endedBySnapshot(
   );
 }
 
+/** Which channels a list has. */
+export interface ChannelFilter {
+  /** The owner; null for any. */
+  readonly user_id: number | null;
+  /** Only channels of one of these users, or with this slug; null for all. */
+  readonly anyOf: { readonly users: readonly number[]; readonly slug: string } | null;
+}
+
 /** Channels. Each belongs to a user. */
 export interface ChannelStore {
+  /** The next channels of a list by ascending id, starting after `after`, as the platform reported them. */
+  list(filter: ChannelFilter, after: number, limit: number): Promise<Channel[]>;
   upsert(channels: readonly Channel[], mode?: BatchMode): Promise<BatchResult>;
   /** The next channels by ascending id, starting after `after`, as the platform reported them. */
   page(after: number, limit: number): Promise<Channel[]>;

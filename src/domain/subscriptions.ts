@@ -1,3 +1,5 @@
+import type { Filters } from "./filters.ts";
+
 /** The subscription of an application to one event type of one broadcaster. */
 export interface Subscription {
   readonly id: string;
@@ -60,6 +62,12 @@ export interface SubscriptionStore {
   /** A subscription with its `sequence`, the number of deliveries made for it so far. */
   find(applicationId: string, id: string): Promise<(Subscription & { readonly sequence: number }) | null>;
   count(applicationId: string): Promise<number>;
+  /** The number of subscriptions to events of each of these users; those without one have no row. */
+  counts(
+    broadcasters: readonly number[],
+  ): Promise<{ readonly broadcaster_user_id: number | null; readonly count: number }[]>;
+  /** The applications that subscribe to an event, each with its filters. */
+  subscribers(wanted: WantedEvent): Promise<Subscriber[]>;
   /** The next subscriptions by ascending id, starting after `after` ("" for the first page). */
   page(filter: SubscriptionFilter, after: string, limit: number): Promise<NamedSubscription[]>;
   /**
@@ -72,6 +80,12 @@ export interface SubscriptionStore {
     now: number,
     userId?: number | null,
   ): Promise<string[]>;
+}
+
+/** An application that subscribes to an event. */
+export interface Subscriber {
+  readonly app_id: string;
+  readonly filters: Filters;
 }
 
 /** A request to create subscriptions. */

@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Category } from "../domain/categories.ts";
 import type { Livestream } from "../domain/livestreams.ts";
 import { fold } from "../domain/text.ts";
+import { once } from "../runtime/lazily.ts";
 
 /*
  * The live order of categories, its snapshots, and the orders of the last minutes, so that walks through pages go on.
@@ -78,8 +79,11 @@ export const emptyLiveState: LiveState = {
 /** Returns the first live channels of a category: more viewers first, then lower id. */
 export function topChannels({ categories }: LiveState, categoryId: number, count: number): LiveChannel[] {
   const channels = categories.get(categoryId)?.channels ?? [];
-  return channels.toSorted((a, b) => b.viewers - a.viewers || a.channel_id - b.channel_id).slice(0, count);
+  return byViewers(channels).slice(0, count);
 }
+
+const byViewers = (channels: readonly LiveChannel[]) =>
+  channels.toSorted((a, b) => b.viewers - a.viewers || a.channel_id - b.channel_id);
 
 /** The current live channels. */
 class LiveChannels {
@@ -90,6 +94,10 @@ class LiveChannels {
   /** Whether anything has changed since the last `take`. */
   get hasChanged(): boolean {
     return this.#hasChanged;
+  }
+
+  find(channelId: number): LiveChannel | undefined {
+    return this.#live.get(channelId);
   }
 
   get ids(): number[] {
@@ -158,6 +166,10 @@ export interface Snapshot {
   category(id: number): RankedCategory | undefined;
   /** Returns the first live channels of a category: more viewers first, then lower id. */
   topChannels(categoryId: number, count: number): LiveChannel[];
+  /** Returns the live channels of a category, or all with null: more viewers first, then lower id. */
+  liveChannels(categoryId: number | null): readonly LiveChannel[];
+  /** Returns the number of live channels of a category. */
+  liveCount(categoryId: number): number;
 }
 
 /** The shortest time between two snapshots. A snapshot is at most this much behind. */
@@ -228,6 +240,11 @@ export class Ranking {
   categoryIds(): readonly number[] {
     this.#ids ??= [...this.#categories.keys()].sort((a, b) => a - b);
     return this.#ids;
+  }
+
+  /** Returns a channel with its current viewers if it is live. */
+  liveChannel(channelId: number): LiveChannel | undefined {
+    return this.#live.find(channelId);
   }
 
   liveChannelIds(): number[] {
@@ -306,6 +323,7 @@ export class Ranking {
   }
 
   #takeSnapshot(liveState: LiveState): Snapshot {
+    const all = once(() => byViewers([...liveState.categories.values()].flatMap(({ channels }) => channels)));
     return {
       order: liveState.order,
       category: (id) => {
@@ -313,6 +331,8 @@ export class Ranking {
         return known && ranked(known, liveState.categories.get(id)?.viewers ?? 0);
       },
       topChannels: (id, count) => topChannels(liveState, id, count),
+      liveChannels: (id) => (id === null ? all() : byViewers(liveState.categories.get(id)?.channels ?? [])),
+      liveCount: (id) => liveState.categories.get(id)?.channels.length ?? 0,
     };
   }
 }

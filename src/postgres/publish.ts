@@ -9,10 +9,10 @@ import type {
   SentEvent,
   StoredEvent,
 } from "../domain/deliveries.ts";
-import { BatchRefused, DomainError, inOneLine } from "../domain/errors.ts";
+import { BatchRefused, DomainError, inOneLine, unknownBroadcaster } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import { second } from "../domain/time.ts";
-import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../store/drizzle/deliveries.ts";
+import { idOfOther, joinedEvents, newDelivery } from "../store/drizzle/deliveries.ts";
 import { isLockTimeout } from "./faults.ts";
 import { type Considered, FilterDecisions, noneConsidered, subjectOf } from "./filters.ts";
 import type { Postgres, Queries } from "./pool.ts";

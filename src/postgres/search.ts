@@ -30,7 +30,7 @@ export function termsOf(names: string): number[] {
   for (const text of [name, displayName]) {
     addTrigrams(text, found);
     for (const one of containedRuns(text)) found.add(ofRun(one));
-    for (const one of shortTextsOf(text)) found.add(hash(short, pointsOf(one)));
+    for (const one of shortTextsOf(text)) found.add(shortTerm(one));
   }
   found.add(beginningTerm(name));
   return [...found];
@@ -38,7 +38,7 @@ export function termsOf(names: string): number[] {
 
 /** Returns the terms that every name has which contains the text; none for a short text that is not indexed. */
 function termsIn(text: string): number[] {
-  if (isShortText(text)) return [hash(short, pointsOf(text))];
+  if (isShortText(text)) return [shortTerm(text)];
   const found = new Set<number>();
   addTrigrams(text, found);
   for (const one of runsOf(text)) found.add(ofRun(one));
@@ -54,6 +54,8 @@ function addTrigrams(text: string, to: Set<number>): void {
   const points = pointsOf(text);
   for (let i = 2; i < points.length; i++) to.add(hash(trigram, points.slice(i - 2, i + 1)));
 }
+
+const shortTerm = (text: string) => hash(short, pointsOf(text));
 
 const ofRun = ({ character, length }: Run) => hash(run, [character.codePointAt(0) ?? 0, length]);
 
@@ -301,14 +303,24 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
     return { rows: all.slice(0, limit), isComplete: others?.isComplete === true || all.length >= limit };
   };
 
-  /** Searches all classes by walks, for a text that is too short for the index of terms. */
+  /**
+   * Searches all classes by walks, and users with exactly this name by the index, for a text that is too short for the
+   * index of terms.
+   */
   const searchShort = async (text: string, limit: number): Promise<Some> => {
     const walk = (patterns: Patterns, left: number) =>
       db.run<Walked>(byWalk, [...patterns, left, longestWalk, beforeAll.followers, beforeAll.id]);
     const first = joined(await named(text), await walk(atBeginning(text), limit));
     const others = first.length < limit ? await walk(later(text), limit - first.length) : [];
     const rows = joined(first, others).slice(0, limit);
-    return { rows, isComplete: first.length >= limit || frequencies().users <= longestWalk };
+    const isComplete = first.length >= limit || frequencies().users <= longestWalk;
+    if (isComplete || rows.length === limit) return { rows, isComplete };
+    const whole: Patterns = [`%${separator}${literally(text)}`, ""];
+    const more = (await ofTerms([shortTerm(text)], text, whole, limit))?.rows ?? [];
+    // Those that the walks did not reach follow the others in the order.
+    const beginning = more.filter(({ rank }) => rank < 2);
+    const all = new Map([...first, ...beginning, ...others, ...more].map((user) => [user.id, user]));
+    return { rows: [...all.values()].slice(0, limit), isComplete: false };
   };
 
   return {

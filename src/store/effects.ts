@@ -84,7 +84,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     count: "reads",
   },
   categories: { upsert: "writes", page: "reads", remove: "writes", all: "reads", byIds: "reads" },
-  channels: { upsert: "writes", page: "reads", remove: "writes", byIds: "reads" },
+  channels: { upsert: "writes", page: "reads", list: "reads", remove: "writes", byIds: "reads" },
   livestreams: {
     upsert: "writes",
     replaceAll: "writes",
@@ -148,6 +148,8 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     find: "reads",
     count: "reads",
     page: "reads",
+    counts: "reads",
+    subscribers: "reads",
     remove: {
       deliveries: (engine, ids, id) => unsubscribed(engine, { application_id: id, ids }),
     },

@@ -1,19 +1,23 @@
 /*
- * A query has at least three characters, but it may be shorter when it is folded, because marks are removed: in Thai,
- * Hindi or pointed Arabic often. The search index has trigrams, so it also contains the texts of one and two letters of
- * such scripts, which are in this range. Short texts of other characters are seldom searched for.
+ * The search index has trigrams, but a text to search for may be shorter: names in Chinese, Japanese and Korean have two
+ * letters often, and in Thai, Hindi or pointed Arabic three characters are fewer when marks are removed. So the index
+ * also contains all texts of one and two letters of these scripts, which are in these ranges, and each whole name of one
+ * or two characters in any script. Short parts of other names are seldom searched for.
  */
-const letters = "[\\u0590-\\u109f\\u1700-\\u1bff]";
-const [one, two] = [new RegExp(letters, "g"), new RegExp(`(?=(${letters}{2}))`, "g")];
-const whole = new RegExp(`^${letters}{1,2}$`);
+const letters =
+  "[\\u0590-\\u109f\\u1700-\\u1bff\\u3005-\\u3007\\u3040-\\u312f\\u3131-\\u318e\\u31a0-\\u31bf\\u31f0-\\u31ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uac00-\\ud7a3\\u{20000}-\\u{3ffff}]";
+const [one, two] = [new RegExp(letters, "gu"), new RegExp(`(?=(${letters}{2}))`, "gu")];
+const whole = new RegExp(`^${letters}{1,2}$`, "u");
+const upToTwo = /^.{1,2}$/su;
 
-/** Whether a folded text is a short one that the index contains. */
+/** Whether the index has a folded text wherever a name contains it, although the text is shorter than a trigram. */
 export const isShortText = (text: string): boolean => whole.test(text);
 
-/** The short texts that a folded text contains, each once. */
-export function shortTextsOf(text: string): Set<string> {
-  const found = new Set(text.match(one));
-  for (const [, pair = ""] of found.size > 0 ? text.matchAll(two) : []) found.add(pair);
+/** The short texts of a folded name that the index contains, each once. */
+export function shortTextsOf(name: string): Set<string> {
+  const found = new Set(name.match(one));
+  for (const [, pair = ""] of found.size > 0 ? name.matchAll(two) : []) found.add(pair);
+  if (upToTwo.test(name)) found.add(name);
   return found;
 }
 

@@ -7,10 +7,12 @@ import {
   Inbox,
   KeyRound,
   LayoutGrid,
+  Radio,
   Rss,
   Send,
   Settings as SettingsIcon,
   Shapes,
+  Tv,
   Users as UsersIcon,
 } from "lucide";
 import { render } from "preact";
@@ -23,6 +25,7 @@ import { Applications } from "./pages/console/applications.tsx";
 import { Audit } from "./pages/console/audit.tsx";
 import { Backups } from "./pages/console/backups.tsx";
 import { Categories } from "./pages/console/categories.tsx";
+import { Channels, Livestreams } from "./pages/console/channels.tsx";
 import { Deliveries } from "./pages/console/deliveries.tsx";
 import { EventTypes } from "./pages/console/event-types.tsx";
 import { Keys } from "./pages/console/keys.tsx";
@@ -38,6 +41,7 @@ import { type NavGroup, Shell } from "./parts/shell.tsx";
 import { to } from "./places.ts";
 import type { ConsoleSession } from "./session.ts";
 import { Nothing, SignedIn } from "./signed-in.tsx";
+import { namesOf } from "./users/names.tsx";
 
 type Role = ConsoleSession["key"]["role"];
 
@@ -48,6 +52,8 @@ function groupsFor(role: Role): readonly NavGroup[] {
     title: "Platform",
     items: [
       { path: "/users", text: "Users", icon: UsersIcon },
+      { path: "/channels", text: "Channels", icon: Tv },
+      { path: "/livestreams", text: "Livestreams", icon: Radio },
       { path: "/categories", text: "Categories", icon: LayoutGrid },
       { path: "/event-types", text: "Event types", icon: Shapes },
       ...(role === "reader" ? [] : [{ path: "/publish", text: "Publish an event", icon: Send } as const]),
@@ -110,6 +116,8 @@ function Console() {
                   <Route path={`${base}/deliveries/:id`} component={Delivery} />
                   <Route path={`${base}/users`} component={Users} />
                   <Route path={`${base}/users/:id`} component={User} />
+                  <Route path={`${base}/channels`} component={Channels} />
+                  <Route path={`${base}/livestreams`} component={Livestreams} />
                   <Route path={`${base}/categories`} component={Categories} />
                   <Route path={`${base}/event-types`} component={EventTypes} />
                   <Route path={`${base}/publish`} component={Publish} />
@@ -131,9 +139,8 @@ function Console() {
 }
 
 const most = 6;
-const shortestQuery = 3;
 
-/** Searches for the palette: deliveries and applications by id, applications and users by name. */
+/** Searches for the palette: deliveries and applications by id, applications by name, users by either. */
 async function searchEverything(text: string, role: Operator["role"]): Promise<readonly PaletteEntry[]> {
   const { signal } = new AbortController();
   const id = text.toUpperCase();
@@ -155,12 +162,9 @@ async function searchEverything(text: string, role: Operator["role"]): Promise<r
       found.push({ text: one.name, kind: "Application", href: to(`/applications/${one.id}`) });
     }
   }
-  if (text.length >= shortestQuery) {
-    const query = { query: text.slice(0, 100), limit: most };
-    const { data } = await done(admin.GET("/admin/v1/users/search", { params: { query }, signal }));
-    for (const { id, username } of data)
-      found.push({ text: username, kind: "User", href: to(`/users/${id}`) });
-  }
+  const query = { query: text.slice(0, 100), limit: most };
+  const { data } = await done(admin.GET("/admin/v1/users/search", { params: { query }, signal }));
+  for (const user of data) found.push({ text: namesOf(user), kind: "User", href: to(`/users/${user.id}`) });
   return found;
 }
 

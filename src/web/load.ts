@@ -77,6 +77,12 @@ export interface Action {
   run(): Promise<void>;
   /** Drops the fault of the last run, when its reason has changed. */
   forget(): void;
+  /** The unsaved input of the action's form; absent for an action without one. */
+  readonly draft?: {
+    /** Whether the input is from before the form was opened. */
+    readonly isRestored: boolean;
+    discard(): void;
+  };
 }
 
 export function useAction(act: () => Promise<unknown>): Action {

@@ -19,6 +19,7 @@ import { type NavGroup, Shell } from "./parts/shell.tsx";
 import { to } from "./places.ts";
 import type { PortalSession } from "./session.ts";
 import { Nothing, SignedIn } from "./signed-in.tsx";
+import { portalUsers, UserSourceProvider } from "./users/source.ts";
 
 const groups: readonly NavGroup[] = [
   {
@@ -86,20 +87,22 @@ function Portal() {
           stream="/public/v1/application/outcomes"
         >
           <DeliverySourceProvider value={ownDeliveries}>
-            <PortalApplication>
-              <Router>
-                <Route path={base || "/"} component={Overview} />
-                <Route path={`${base}/deliveries`} component={DeliveriesPage} />
-                <Route path={`${base}/deliveries/:id`} component={Delivery} />
-                <Route path={`${base}/subscriptions`} component={Subscriptions} />
-                <Route path={`${base}/filters`} component={Filters} />
-                <Route path={`${base}/test`} component={Test} />
-                <Route path={`${base}/webhook`} component={Webhook} />
-                <Route path={`${base}/requests`} component={Requests} />
-                <Route path={`${base}/event-types`} component={EventTypes} />
-                <Route default component={Nothing} />
-              </Router>
-            </PortalApplication>
+            <UserSourceProvider value={portalUsers}>
+              <PortalApplication>
+                <Router>
+                  <Route path={base || "/"} component={Overview} />
+                  <Route path={`${base}/deliveries`} component={DeliveriesPage} />
+                  <Route path={`${base}/deliveries/:id`} component={Delivery} />
+                  <Route path={`${base}/subscriptions`} component={Subscriptions} />
+                  <Route path={`${base}/filters`} component={Filters} />
+                  <Route path={`${base}/test`} component={Test} />
+                  <Route path={`${base}/webhook`} component={Webhook} />
+                  <Route path={`${base}/requests`} component={Requests} />
+                  <Route path={`${base}/event-types`} component={EventTypes} />
+                  <Route default component={Nothing} />
+                </Router>
+              </PortalApplication>
+            </UserSourceProvider>
           </DeliverySourceProvider>
         </Shell>
       )}

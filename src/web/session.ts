@@ -22,6 +22,19 @@ export interface PortalSession {
   readonly expires_at: string;
 }
 
+/** `GET /portal/users`: users by a part of a name or an id, or by ids. */
+export interface FoundUsers {
+  readonly data: readonly {
+    readonly id: number;
+    readonly username: string;
+    readonly display_name: string;
+    /** null without a picture. */
+    readonly profile_picture: string | null;
+    readonly followers_count: number;
+    readonly is_verified: boolean;
+  }[];
+}
+
 /** `POST /portal/login`: the URL at which the browser signs in. */
 export interface LoginBegun {
   readonly location: string;

@@ -2,6 +2,7 @@ import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Fault, hasExpired, otherTabs, reconnects, session } from "./client.ts";
+import { dropDrafts, hasDrafts } from "./drafts.ts";
 import { useAction } from "./load.ts";
 import { Head, LinkButton } from "./parts/basics.tsx";
 import { Dialog } from "./parts/dialog.tsx";
@@ -36,7 +37,10 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
   const enter = (session: Session) => {
     const { value: last } = current;
     // For another key or application, a reload removes the former data from the page and from memory.
-    if (last && idOf(last) !== idOf(session)) return location.reload();
+    if (last && idOf(last) !== idOf(session)) {
+      dropDrafts();
+      return location.reload();
+    }
     current.value = session;
     if (hasExpired.value) reconnects.value++;
     hasExpired.value = false;
@@ -67,6 +71,8 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
     }
   });
   const signOut = async () => {
+    if (hasDrafts() && !confirm("Sign out and discard what is not saved?")) return;
+    dropDrafts();
     await session("DELETE").catch(() => {});
     otherTabs.postMessage("ended");
     location.reload();

@@ -2,6 +2,8 @@ import type { components } from "../client/api.d.ts";
 import type { Column } from "./parts/table.tsx";
 import { Time } from "./parts/time.tsx";
 import { to } from "./places.ts";
+import { UserNames } from "./users/names.tsx";
+import type { FoundUser } from "./users/source.ts";
 
 /** A subscription, in the form of both APIs. */
 type Subscription = components["schemas"]["NamedSubscription"];
@@ -13,6 +15,7 @@ export function channelOf(one: Pick<Subscription, "channel_name" | "username" | 
 
 /** The columns of a list of subscriptions; `applicationOf` adds a column for the application. */
 export function subscriptionColumns<Row extends Subscription>(
+  users: ReadonlyMap<number, FoundUser>,
   applicationOf?: (subscription: Row) => { id: string; name: string },
 ): Column<Row>[] {
   const application = applicationOf && {
@@ -32,7 +35,9 @@ export function subscriptionColumns<Row extends Subscription>(
       isFilling: true,
       show: (one) => (
         <>
-          <strong class="cell">{channelOf(one)}</strong>
+          <strong class="cell">
+            <UserNames user={users.get(one.broadcaster_user_id ?? 0)} or={channelOf(one)} />
+          </strong>
           <small class="cell muted only-narrow">{one.event}</small>
         </>
       ),

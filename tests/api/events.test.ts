@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { event, publish, subscribe } from "../support/publishing.ts";
+import { event, example, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { isOnPostgres, json, ndjson, ownServer, testServer } from "../support/server.ts";
@@ -63,6 +63,41 @@ test.each<[string, object, string[]]>([
   expect(answer.body["code"]).toBe("invalid_parameter");
   const errors = answer.body["errors"] as { field: string }[];
   expect(errors.map(({ field }) => field).sort()).toEqual(fields);
+});
+
+test("a preview says to how many applications an event would go by their filters, checks it, and stores nothing", async () => {
+  const own = await ownServer({ users });
+  const receiver = ownReceiver();
+  const app = await own.application({ webhook_url: receiver.url });
+  const choosy = await own.application({
+    webhook_url: receiver.url,
+    filters: { "chat.message.sent": { content: { $startsWith: "!" } } },
+  });
+  for (const one of [app, choosy]) await subscribe(own, one, ["chat.message.sent", "kicks.gifted"]);
+  await subscribe(own, app, ["chat.message.sent"], 1002);
+  const preview = async (body: object) => {
+    const answer = await own.admin("POST", "/admin/v1/events/preview", body);
+    return [answer.status, await json<object>(answer)];
+  };
+  const chat = (content: string) =>
+    event("chat.message.sent", { data: { ...(example("chat.message.sent") as object), content } });
+  expect(await preview(chat("hello"))).toEqual([200, { deliveries: 1, filtered: 1 }]);
+  expect(await preview(chat("!hello"))).toEqual([200, { deliveries: 2, filtered: 0 }]);
+  expect(await preview(event("kicks.gifted"))).toEqual([200, { deliveries: 2, filtered: 0 }]);
+  expect(await preview(event("channel.followed"))).toEqual([200, { deliveries: 0, filtered: 0 }]);
+  const wrong = await preview(event("kicks.gifted", { data: {} }));
+  const refused = await publish(own, event("kicks.gifted", { data: {} }));
+  expect(wrong).toMatchObject([400, { errors: refused.body["errors"] }]);
+  expect(await preview(event("kicks.gifted", { broadcaster_user_id: 5 }))).toMatchObject([
+    400,
+    { errors: [{ field: "broadcaster_user_id", message: "is not a known user" }] },
+  ]);
+  // The next event is the first one of the subscription.
+  const published = await receiver.next(() => publish(own, chat("hello")));
+  expect(published.headers["onair-sequence"]).toBe("1");
+  expect(receiver.received).toHaveLength(1);
+  const { data } = await json<{ data: { action: string }[] }>(await own.admin("GET", "/admin/v1/audit"));
+  expect(data.map(({ action }) => action)).not.toContain("previewEvent");
 });
 
 test("an atomic batch with a bad line keeps nothing and sends nothing; without it, all of it", async () => {

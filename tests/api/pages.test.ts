@@ -1,7 +1,16 @@
 import { describe, expect, spyOn, test } from "bun:test";
+import { subscribe } from "../support/publishing.ts";
 import { adminKey, Clock, category, json, ownDirectory, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--portal"] });
+
+interface ListPage {
+  readonly data: readonly { readonly id: number }[];
+  readonly pagination: { readonly cursor: string; readonly has_more: boolean };
+}
+
+/** The other fields of a user of whom only the names are known. */
+const unpopular = { profile_picture: null, followers_count: 0, is_verified: false };
 const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
 
 const cookieOf = (answer: Response) => (answer.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
@@ -271,14 +280,91 @@ describe("look-ups of the pages", () => {
     });
     expect(await get("/admin/v1/ranking?name=c")).toMatchObject({
       data: [
-        { id: 2, viewers: 12 },
-        { id: 1, viewers: 0 },
+        { id: 2, viewers: 12, live_channels: 1 },
+        { id: 1, viewers: 0, live_channels: 0 },
       ],
     });
     expect(await get("/admin/v1/ranking/2")).toMatchObject({
       data: { name: "Cooking", channels: [{ id: 70, name: "Luna", viewers: 12 }] },
     });
     expect((await server.admin("GET", "/admin/v1/ranking/99")).status).toBe(404);
+  });
+
+  test("users by id, by names of one and two characters, and several by their ids", async () => {
+    await server.load("users", [
+      { id: 8, username: "a7", display_name: "花" },
+      { id: 71, username: "seven", display_name: "7" },
+    ]);
+    const found = async (query: string) => {
+      const path = `/admin/v1/users/search?query=${encodeURIComponent(query)}`;
+      const { data } = await json<{ data: { id: number }[] }>(await server.admin("GET", path));
+      return data.map(({ id }) => id);
+    };
+    expect(await found("7")).toEqual([7, 8, 71]);
+    expect(await found("花")).toEqual([8]);
+    expect(await found("a7")).toEqual([8]);
+    expect(await found("9007199254740993")).toEqual([]);
+    const { data } = await json<{ data: unknown }>(
+      await server.admin("GET", "/admin/v1/users?id=71,99,8,71"),
+    );
+    expect(data).toEqual([
+      { id: 71, username: "seven", display_name: "7", ...unpopular },
+      { id: 8, username: "a7", display_name: "花", ...unpopular },
+    ]);
+  });
+
+  test("channels and livestreams, with their owners, categories and subscriptions", async () => {
+    const own = await ownServer();
+    await own.load("users", [
+      { id: 1, username: "maya", display_name: "Maya", followers_count: 5 },
+      { id: 2, username: "luna", display_name: "花火" },
+    ]);
+    await own.load("categories", [category(1, "Chess"), category(2, "Cooking")]);
+    await own.load("channels", [
+      { id: 10, user_id: 1, slug: "maya" },
+      { id: 20, user_id: 2, slug: "moon", name: "Moon" },
+      { id: 30, user_id: 2, slug: "sun", name: "Sun" },
+    ]);
+    await own.load("livestreams", [
+      { channel_id: 10, category_id: 1, viewers: 3, title: "Kings" },
+      { channel_id: 20, category_id: 2, viewers: 3 },
+      { channel_id: 30, category_id: 2, viewers: 9 },
+    ]);
+    await subscribe(
+      own,
+      await own.application({ delivery: "stream" }),
+      ["channel.followed", "chat.message.sent"],
+      2,
+    );
+    const ids = async (path: string) => {
+      const page = await json<ListPage>(await own.admin("GET", path));
+      return [page.data.map(({ id }) => id), page.pagination.has_more];
+    };
+    const first = await json<ListPage>(await own.admin("GET", "/admin/v1/channels/search?limit=1"));
+    expect(first).toMatchObject({
+      data: [
+        { id: 10, slug: "maya", display_name: "Maya", followers_count: 5, viewers: 3, subscriptions: 0 },
+      ],
+      pagination: { has_more: true },
+    });
+    const { cursor } = first.pagination;
+    expect(await ids(`/admin/v1/channels/search?limit=2&cursor=${cursor}`)).toEqual([[20, 30], false]);
+    expect(await ids("/admin/v1/channels/search?find=花火")).toEqual([[20, 30], false]);
+    expect(await ids("/admin/v1/channels/search?find=sun")).toEqual([[30], false]);
+    expect(await ids("/admin/v1/channels/search?find=2&user_id=1")).toEqual([[], false]);
+    const live = await json<ListPage>(await own.admin("GET", "/admin/v1/livestreams/search?limit=2"));
+    expect(live).toMatchObject({
+      data: [
+        { id: 30, category_id: 2, category_name: "Cooking", viewers: 9, username: "luna", subscriptions: 2 },
+        { id: 10, category_name: "Chess", title: "Kings" },
+      ],
+      pagination: { has_more: true },
+    });
+    const next = `limit=2&cursor=${live.pagination.cursor}`;
+    expect(await ids(`/admin/v1/livestreams/search?${next}`)).toEqual([[20], false]);
+    expect(await ids("/admin/v1/livestreams/search?category_id=2")).toEqual([[30, 20], false]);
+    expect(await ids("/admin/v1/livestreams/search?user_id=1")).toEqual([[10], false]);
+    expect(await ids("/admin/v1/livestreams/search?user_id=1&category_id=2")).toEqual([[], false]);
   });
 
   test("the event types that can be published, with what kind each is", async () => {

@@ -147,6 +147,50 @@ test("finds names of every class by what is typed, and what is typed by the name
   }
 });
 
+test("finds names of one and two characters, and parts of that length in scripts without long words, among many users", async () => {
+  const { store } = await ownStore();
+  const popular = Array.from({ length: 4_000 }, (_, i) =>
+    userFrom({ id: i + 1, username: `viewer_${i}`, display_name: `Viewer ${i}`, followers_count: 1_000 }),
+  );
+  const names = [
+    "木棉花",
+    "花火",
+    "花",
+    "はなび",
+    "ナル",
+    "풍월량",
+    "한별",
+    "𠮷野",
+    "Bo",
+    "李小龙 live",
+    "กา",
+  ];
+  const unknown = names.map((display_name, i) =>
+    userFrom({ id: 10_000 + i, username: `streamer_${i}`, display_name }),
+  );
+  const users = [...popular, ...unknown];
+  for (let i = 0; i < users.length; i += 500) await store.users.upsert(users.slice(i, i + 500), now);
+  const found = async (query: string) => (await store.users.search(query, 25)).users.map(({ id }) => id);
+  for (const query of [
+    "花",
+    "木棉",
+    "棉花",
+    "花火",
+    "はな",
+    "なび",
+    "풍월",
+    "월량",
+    "별",
+    "𠮷野",
+    "吉",
+    "小龙",
+    "กา",
+    "火花",
+  ])
+    expect([query, await found(query)]).toEqual([query, slowSearch(users, query, 25)]);
+  expect(await found("bo")).toEqual([10_008]);
+});
+
 const crowd = Array.from({ length: 400 }, (_, i) =>
   userFrom({ id: i + 1, username: `fan_${i % 7}of_${i}`, followers_count: (i * 37) % 600 }),
 );

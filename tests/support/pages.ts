@@ -25,6 +25,8 @@ export const consolePages = {
     "/deliveries/:delivery",
     "/users?query=luna",
     "/users/1001",
+    "/channels",
+    "/livestreams",
     "/categories",
     "/event-types",
     "/publish?event=raid.started",
@@ -102,6 +104,8 @@ export class Tab implements AsyncDisposable {
     });
     page.on("pageerror", (error) => this.complaints.push(String(error)));
     page.on("dialog", (dialog) => {
+      // The browser asks before it leaves a page with unsaved input.
+      if (dialog.type() === "beforeunload") return dialog.accept();
       this.complaints.push(`dialog: ${dialog.message()}`);
       dialog.dismiss();
     });
@@ -198,10 +202,10 @@ export class Tab implements AsyncDisposable {
     }
   }
 
-  /** Replaces the value of the field with this label. */
+  /** Replaces the value of the field with this label, of the dialog if one is open. */
   async fill(label: string, value: string): Promise<void> {
     const field = await this.#find(
-      `[...document.querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)})?.control`,
+      `[...(document.querySelector("dialog:modal") ?? document).querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)})?.control`,
       `the field "${label}"`,
     );
     const shown = () => field.evaluate((one) => (one as unknown as { value: string }).value);

@@ -25,11 +25,10 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     await tab.click("Subscribe");
     await tab.fill("Channel", "nobody_is_called_that");
     await tab.choose("channel.followed");
-    await tab.clickInDialog("Subscribe");
-    await tab.see("There is no user with this username");
+    await tab.see("No user has this name or id.");
     await tab.fill("Channel", "luna_bytes");
     await tab.clickInDialog("Subscribe");
-    await tab.see("Subscribed to 1 event of Luna.");
+    await tab.see("Subscribed to 1 event of");
     await tab.see("luna_bytes");
     await tab.click("Delete channel.followed of luna_bytes");
     await tab.clickInDialog("Delete");
@@ -236,9 +235,15 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.see("message is removed");
     await tab.click("Cancel");
     await tab.go("/publish?event=raid.started");
+    await tab.see("Choose a channel to see how many applications get the event.");
     await tab.fill("Channel", "luna_bytes");
     await tab.fill("message", "Over to you");
-    const sent = await receiver.next(() => tab.click("Publish"));
+    await tab.see("It goes to 1 application.");
+    await tab.click("Publish");
+    await tab.see("Publish raid.started of luna_bytes?");
+    const before = receiver.received.length;
+    const sent = await receiver.next(() => tab.clickInDialog("Send to 1 application"));
+    expect(receiver.received).toHaveLength(before + 1);
     await tab.see("Published: 1 delivery.");
     // Its delivery is shown below, and its status is updated live.
     await tab.see("delivered");

@@ -111,7 +111,7 @@ describe.skipIf(chromium === null)("in the console", () => {
     );
   });
 
-  test("the subscriptions of a channel are found by its slug, and only those", async () => {
+  test("the subscriptions of a channel are found by a name of its user, and only those", async () => {
     const other = await server.application({ name: "Day bot", webhook_url: receiver.url });
     await subscribe(server, other, ["chat.message.sent"]);
     await using tab = await signedIn(server, operator);

@@ -1,8 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import type { NewEvent, TraceContext } from "../../domain/deliveries.ts";
-import { type BatchResult, DomainError, inOneLine } from "../../domain/errors.ts";
+import { type BatchResult, DomainError, inOneLine, unknownBroadcaster } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import { exampleUser } from "../../domain/examples.ts";
+import { payloadOf, ReadyFilters } from "../../domain/filters.ts";
 import type { KnownAnswer } from "../../domain/idempotency.ts";
 import { derivedId } from "../../domain/ids.ts";
 import type { Store } from "../../domain/store.ts";
@@ -13,7 +14,7 @@ import { TimeSlice } from "../../runtime/event-loop.ts";
 import { answerOf } from "../http/answers.ts";
 import { type RequestContext, reply } from "../http/context.ts";
 import { longBodyStream, mediaType, readBytes, requireMediaType } from "../http/input.ts";
-import { named, TextParameter } from "../http/parameters.ts";
+import { named, otherFieldsIgnored, TextParameter } from "../http/parameters.ts";
 import { type AdminDeps, type AdminListener, adminBodyBytes, writers } from "./listener.ts";
 import { AtomicQuery, DataReportSchema } from "./records.ts";
 
@@ -88,7 +89,7 @@ const DocumentedEvent = Type.Object(
       description: "Payload, which must match the schema of its type; see `GET /public/v1/events/types`.",
     }),
   },
-  { $id: "EventInput", description: "An event of the platform." },
+  { $id: "EventInput", description: "An event of the platform.", ...otherFieldsIgnored },
 );
 
 const PublishedSchema = named("PublishedEvent", "A published event.", {
@@ -157,6 +158,55 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
         description: `Publishes one event as JSON, or many as NDJSON with one event on each line. An acknowledged event is on disk, with a delivery for each subscription. Publishing the same event again under its \`id\` returns the first result and sends nothing, also with the fields of its objects in another order; a different event under the same \`id\` is a conflict. Unknown fields are ignored; a batch reports their number. ${keyedBatchLimit}.`,
         json: { schema: DocumentedEvent, example },
         ndjson: { description: "One event on each line.", example: [example] },
+      },
+    },
+  );
+}
+
+const Preview = answerOf(
+  named("EventPreview", "The effect that publishing an event would have.", {
+    deliveries: Type.Integer({
+      description: "Number of subscriptions to which it would be delivered: one for each application.",
+    }),
+    filtered: Type.Integer({
+      description: "Number of applications that subscribe to it, but have a filter that it does not match.",
+    }),
+  }),
+  { description: "The effect of publishing it now.", example: { deliveries: 2, filtered: 1 } },
+);
+
+/** Preview Event: to how many subscriptions an event would be delivered. */
+export function previewRoute(app: AdminListener, { publisher, store }: AdminDeps): void {
+  app.post(
+    "/admin/v1/events/preview",
+    async ({ body }) => {
+      const { name, version, broadcaster_user_id, body: text } = publisher.read(body);
+      const subscribers = await store.subscriptions.subscribers({
+        broadcaster_user_id,
+        event: name,
+        version,
+      });
+      if (subscribers.length === 0 && !(await store.users.exists(broadcaster_user_id)))
+        throw unknownBroadcaster();
+      const data = payloadOf(text);
+      const slice = new TimeSlice();
+      let filtered = 0;
+      for (const { filters } of subscribers) {
+        const condition = new ReadyFilters(filters).conditionOf(name, version);
+        if (condition !== null && !condition.matches(data)) filtered++;
+        if (slice.isOver) await slice.next();
+      }
+      return { deliveries: subscribers.length - filtered, filtered };
+    },
+    {
+      roles: writers,
+      body: DocumentedEvent,
+      response: { 200: Preview },
+      detail: {
+        operationId: "previewEvent",
+        tags: ["Events"],
+        description:
+          "Says to how many subscriptions an event would be delivered if it were published now. The event is checked like one that is published, but nothing is stored or sent.",
       },
     },
   );

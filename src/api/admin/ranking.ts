@@ -1,50 +1,36 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { categoryLimits } from "../../domain/categories.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { exampleCategory, exampleChannel, exampleUser } from "../../domain/examples.ts";
+import { exampleCategory, exampleChannel } from "../../domain/examples.ts";
 import { fold } from "../../domain/text.ts";
-import { searchLimits } from "../../domain/users.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
-import type { RankedCategory } from "../../platform/ranking.ts";
+import type { RankedCategory, Snapshot } from "../../platform/ranking.ts";
 import { dataOf, listOf } from "../http/answers.ts";
 import { IdParameter, LimitParameter, named, TextParameter } from "../http/parameters.ts";
 import { firstNamed, liveChannels, nameFilter } from "../public/categories.ts";
-import { SearchQuery } from "../public/users.ts";
 import { type AdminDeps, type AdminListener, everyRole } from "./listener.ts";
 
 /*
- * What operators look for: users by a part of their name, and the current order of the categories.
+ * The current order of the categories, and who is live in one of them.
  */
-
-const FoundUserSchema = named("FoundUser", "A user in search results.", {
-  id: about(Id, "Id of the user."),
-  username: Type.String({ description: "Username, as the platform spells it." }),
-  display_name: Type.String({ description: "Name to display." }),
-  is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
-});
-
-const FoundUsers = listOf(FoundUserSchema, {
-  order: "Users, in the order of the public search.",
-  description: "The matching users.",
-  example: {
-    id: exampleUser.id,
-    username: exampleUser.username,
-    display_name: exampleUser.display_name,
-    is_verified: exampleUser.is_verified,
-  },
-});
 
 const rankedFields = {
   id: about(Id, "Id of the category."),
   name: Type.String({ description: "Name of the category." }),
   viewers: about(Count, "Viewers of all live channels in the category."),
+  live_channels: about(Count, "Number of live channels in the category."),
 };
 const RankedCategorySchema = named(
   "RankedCategory",
   "A category in the order of the public API.",
   rankedFields,
 );
-const exampleRanked = { id: exampleCategory.id, name: exampleCategory.name, viewers: 184_213 };
+const exampleRanked = {
+  id: exampleCategory.id,
+  name: exampleCategory.name,
+  viewers: 184_213,
+  live_channels: 96,
+};
 
 const Ranked = listOf(RankedCategorySchema, {
   order: "Categories, the most watched first.",
@@ -55,6 +41,7 @@ const Ranked = listOf(RankedCategorySchema, {
 const LiveChannelSchema = named("RankedChannel", "A live channel.", {
   id: about(Id, "Id of the channel."),
   name: Type.String({ description: "Name of the channel." }),
+  user_id: about(Id, "Id of its owner."),
   viewers: about(Count, "Current viewers of the channel."),
 });
 const LiveCategory = dataOf(
@@ -69,7 +56,14 @@ const LiveCategory = dataOf(
     description: "The category.",
     example: {
       ...exampleRanked,
-      channels: [{ id: exampleChannel.id, name: exampleChannel.name, viewers: 27_716 }],
+      channels: [
+        {
+          id: exampleChannel.id,
+          name: exampleChannel.name,
+          user_id: exampleChannel.user_id,
+          viewers: 27_716,
+        },
+      ],
     },
   },
 );
@@ -81,38 +75,22 @@ const RankingQuery = Type.Object({
   limit: LimitParameter("categories", categoryLimits),
 });
 
-const shown = ({ category: { id, name }, viewers }: RankedCategory): Static<typeof RankedCategorySchema> => {
-  return { id, name, viewers };
-};
+/** Returns a category as the lists have it. The viewers may be those of an earlier order. */
+function shown(
+  { category: { id, name }, viewers }: RankedCategory,
+  snapshot: Snapshot,
+): Static<typeof RankedCategorySchema> {
+  return { id, name, viewers, live_channels: snapshot.liveCount(id) };
+}
 
-/** Search users, get the ranking, and get the live channels of a category. */
+/** Get the ranking, and the live channels of a category. */
 export function rankingRoutes(app: AdminListener, { store, data: { ranking } }: AdminDeps): void {
-  app.get(
-    "/admin/v1/users/search",
-    async ({ query: { query, limit = searchLimits.defaultResults } }) => {
-      const { users } = await store.users.search(query, limit);
-      const data = users.map(({ id, username, display_name, is_verified }) => {
-        return { id, username, display_name, is_verified };
-      });
-      return { data, message: "OK" };
-    },
-    {
-      roles: everyRole,
-      query: SearchQuery,
-      response: { 200: FoundUsers },
-      detail: {
-        operationId: "searchUsers",
-        tags: ["Users"],
-        description: "Finds users like the public search.",
-      },
-    },
-  );
-
   app.get(
     "/admin/v1/ranking",
     ({ query: { name = "", limit = categoryLimits.defaultResults } }) => {
-      const found = firstNamed(fold(name), ranking.walk(ranking.current().order, null), limit);
-      return { data: found.map(shown), message: "OK" };
+      const snapshot = ranking.current();
+      const found = firstNamed(fold(name), ranking.walk(snapshot.order, null), limit);
+      return { data: found.map((one) => shown(one, snapshot)), message: "OK" };
     },
     {
       roles: everyRole,
@@ -133,8 +111,13 @@ export function rankingRoutes(app: AdminListener, { store, data: { ranking } }: 
       const ranked = snapshot.category(id);
       if (!ranked) throw new DomainError("category_not_found", "There is no category with this id");
       const live = await liveChannels(store, snapshot, id, maxChannels);
-      const channels = live.map(({ channel: { id, name }, viewers }) => ({ id, name, viewers }));
-      return { data: { ...shown(ranked), channels }, message: "OK" };
+      const channels = live.map(({ channel: { id, name, user_id }, viewers }) => ({
+        id,
+        name,
+        user_id,
+        viewers,
+      }));
+      return { data: { ...shown(ranked, snapshot), channels }, message: "OK" };
     },
     {
       roles: everyRole,

@@ -130,7 +130,8 @@ const policy = [
   "script-src 'self'",
   "style-src 'self'",
   "font-src 'self'",
-  "img-src 'self'",
+  // Pictures of users are wherever the platform has them.
+  "img-src 'self' https:",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

@@ -1,16 +1,19 @@
 import { Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { exampleUser } from "../../domain/examples.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { isoTime, minute } from "../../domain/time.ts";
 import { codeChallenge, loginLifetimeMs, newSecret, secretHash, sessionFamily } from "../../domain/tokens.ts";
-import type { LoginBegun, OwnedApplications, PortalSession } from "../../web/session.ts";
+import { searchLimits } from "../../domain/users.ts";
+import type { FoundUsers, LoginBegun, OwnedApplications, PortalSession } from "../../web/session.ts";
 import { reply, replyJson } from "../http/context.ts";
 import { oauthPaths } from "../http/errors.ts";
 import { requireClientStill } from "../http/oauth.ts";
 import { isFromPage, pageCookie, pageRoutes, sessionMs } from "../http/pages.ts";
-import { noOtherFields } from "../http/parameters.ts";
+import { IdParameter, ListParameter, noOtherFields, TextParameter } from "../http/parameters.ts";
 import type { PublicDeps, PublicListener, TokenListener } from "./listener.ts";
+import { usersById, usersFor } from "./users.ts";
 
 /** The cookie that carries a session of the portal. */
 export const portalCookie = pageCookie("onair_portal");
@@ -81,6 +84,36 @@ export function portalSessionRoutes(app: TokenListener, { store, portal }: Publi
       return reply(requestContext, 204, null, { "set-cookie": portalCookie.clear(requestContext.request) });
     },
     { application: "reads", detail },
+  );
+}
+
+const maxFound = 20;
+const maxIds = 100;
+
+const UsersQuery = Type.Object({
+  find: Type.Optional(TextParameter({ trim: true, minLength: 1, maxLength: searchLimits.maxQuery })),
+  id: Type.Optional(
+    ListParameter({ items: IdParameter("user", exampleUser.id), minItems: 1, maxItems: maxIds }),
+  ),
+});
+
+/**
+ * Finds users for the fields of the portal that are about a user, by a part of a name or an id, or by ids. Search Users
+ * of the public API takes no id and no text of fewer than three characters.
+ */
+export function portalUserRoutes(app: TokenListener, { store, portal }: PublicDeps): void {
+  if (!portal) return;
+  app.get(
+    "/portal/users",
+    async ({ query: { find, id = [] } }): Promise<FoundUsers> => {
+      const users = find === undefined ? await usersById(store, id) : await usersFor(store, find, maxFound);
+      return {
+        data: users.map(({ id, username, display_name, profile_picture, followers_count, is_verified }) => {
+          return { id, username, display_name, profile_picture, followers_count, is_verified };
+        }),
+      };
+    },
+    { scope: "users:read", query: UsersQuery, detail },
   );
 }
 

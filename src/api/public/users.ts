@@ -1,7 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
-import { maxUserIds, searchLimits, usernameForm } from "../../domain/users.ts";
+import { maxId } from "../../domain/ids.ts";
+import type { Store } from "../../domain/store.ts";
+import { maxUserIds, searchLimits, type User, usernameForm } from "../../domain/users.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { answer, linksTo, listOf } from "../http/answers.ts";
 import { exampleUrl, header } from "../http/documentation.ts";
@@ -58,8 +60,7 @@ const UsersQuery = Type.Object({
   ),
 });
 
-/** The query of a search, in both APIs. */
-export const SearchQuery = Type.Object({
+const SearchQuery = Type.Object({
   query: TextParameter({
     trim: true,
     minLength: searchLimits.minQuery,
@@ -114,6 +115,24 @@ const UsersById = listOf(UserSchema, {
   example: exampleProfile,
 });
 
+type Users = Pick<Store, "users">;
+
+/** Returns the users with these ids that exist, in the order of the ids, each once. */
+export async function usersById({ users }: Users, ids: readonly number[]): Promise<User[]> {
+  const found = new Map((await users.byIds(ids)).map((user) => [user.id, user]));
+  return [...new Set(ids)].flatMap((id) => found.get(id) ?? []);
+}
+
+const isId = /^[1-9][0-9]{0,15}$/;
+
+/** Returns the users whom a person means by a part of a name or an id: the one with the id first. */
+export async function usersFor(store: Users, text: string, limit: number): Promise<User[]> {
+  const named = (await store.users.search(text, limit)).users.map(({ id }) => id);
+  const id = Number(text);
+  const ids = isId.test(text) && id <= maxId ? [id, ...named] : named;
+  return (await usersById(store, ids)).slice(0, limit);
+}
+
 /** Get User, Get Users and Search Users. */
 export function userRoutes(app: TokenListener, { store, publicUrl }: PublicDeps): void {
   app.get(
@@ -124,8 +143,7 @@ export function userRoutes(app: TokenListener, { store, publicUrl }: PublicDeps)
         throw invalidFields([
           { in: "query", field: "id", message: "is required with a token of the application itself" },
         ]);
-      const users = new Map((await store.users.byIds(ids)).map((user) => [user.id, user]));
-      const found = [...new Set(ids)].flatMap((one) => users.get(one) ?? []);
+      const found = await usersById(store, ids);
       return { data: found.map((user) => withPicture(user, { publicUrl })), message: "OK" };
     },
     {

@@ -9,7 +9,7 @@ import {
   type StoredEvents,
   type StreamedDelivery,
 } from "../../domain/deliveries.ts";
-import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { DomainError } from "../../domain/errors.ts";
 import { notSentAgain, type ReplaySkips } from "../../domain/replays.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 import { requireReceiver } from "./endpoints.ts";
@@ -17,10 +17,6 @@ import { requireReceiver } from "./endpoints.ts";
 /** The error for an event with the id of another one. */
 export const idOfOther = (id: string): DomainError =>
   new DomainError("conflict", `The id ${id} belongs to another event`);
-
-/** The error for an event of a broadcaster who does not exist. */
-export const unknownBroadcaster = (): DomainError =>
-  invalidFields([{ in: "body", field: "broadcaster_user_id", message: "is not a known user" }]);
 
 /** Returns a delivery that was just stored, as the dispatcher takes it into memory. */
 export function newDelivery(

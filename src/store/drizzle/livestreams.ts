@@ -1,4 +1,4 @@
-import { eq, gt, sql } from "drizzle-orm";
+import { and, eq, gt, or, sql } from "drizzle-orm";
 import {
   type ChannelStore,
   endedBySnapshot,
@@ -28,6 +28,21 @@ export function channelStore(db: Dialect): ChannelStore {
       }),
     page: async (after, limit) =>
       orm.select().from(channels).where(gt(channels.id, after)).orderBy(channels.id).limit(limit),
+    list: async ({ user_id, anyOf }, after, limit) =>
+      orm
+        .select()
+        .from(channels)
+        .where(
+          and(
+            gt(channels.id, after),
+            user_id === null ? undefined : eq(channels.user_id, user_id),
+            anyOf === null
+              ? undefined
+              : or(db.isOneOf(channels.user_id, anyOf.users), eq(channels.slug, anyOf.slug)),
+          ),
+        )
+        .orderBy(channels.id)
+        .limit(limit),
     remove: (id) => write(orm.delete(channels).where(eq(channels.id, id))),
     byIds: async (ids) =>
       orm

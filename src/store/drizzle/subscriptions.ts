@@ -1,4 +1,4 @@
-import { and, eq, gt, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, gt, type SQL, sql } from "drizzle-orm";
 import { DomainError } from "../../domain/errors.ts";
 import { findEventType } from "../../domain/events/built-in.ts";
 import { newId } from "../../domain/ids.ts";
@@ -120,8 +120,9 @@ const textOf = ({ broadcaster_user_id, event, version }: Pick<Subscription, keyo
 function subscriptionReads({
   orm,
   prepared,
-  tables: { subscriptions, users },
-}: Dialect): Pick<SubscriptionStore, "ofApplication" | "find" | "page"> {
+  isOneOf,
+  tables: { applications, subscriptions, users },
+}: Dialect): Pick<SubscriptionStore, "ofApplication" | "find" | "page" | "counts" | "subscribers"> {
   const { id, app_id, broadcaster_user_id, event, version, created_at, updated_at } = subscriptions;
   const method = sql<"webhook">`'webhook'`;
   const shown = { id, app_id, broadcaster_user_id, event, version, method, created_at, updated_at };
@@ -158,6 +159,24 @@ function subscriptionReads({
     );
   return {
     ofApplication: async (app) => ofApplication(orm, { app }),
+    counts: async (broadcasters) =>
+      orm
+        .select({ broadcaster_user_id, count: count() })
+        .from(subscriptions)
+        .where(isOneOf(broadcaster_user_id, broadcasters))
+        .groupBy(broadcaster_user_id),
+    subscribers: async (wanted) =>
+      orm
+        .select({ app_id, filters: applications.filters })
+        .from(subscriptions)
+        .innerJoin(applications, eq(applications.id, app_id))
+        .where(
+          and(
+            eq(broadcaster_user_id, wanted.broadcaster_user_id),
+            eq(event, wanted.event),
+            eq(version, wanted.version),
+          ),
+        ),
     find: async (app, id) => (await find(orm, { app, id }))[0] ?? null,
     page: async (filter, after, limit) =>
       orm

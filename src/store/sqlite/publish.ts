@@ -9,12 +9,12 @@ import type {
   NewEvent,
   StoredEvent,
 } from "../../domain/deliveries.ts";
-import { BatchRefused, DomainError, inOneLine } from "../../domain/errors.ts";
+import { BatchRefused, DomainError, inOneLine, unknownBroadcaster } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import type { Condition } from "../../domain/events/conditions.ts";
 import { payloadOf, ReadyFilters } from "../../domain/filters.ts";
 import { newId } from "../../domain/ids.ts";
-import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../drizzle/deliveries.ts";
+import { idOfOther, joinedEvents, newDelivery } from "../drizzle/deliveries.ts";
 import type { Commit } from "./commit.ts";
 import { deliveryPositions, type KeptBody, keptBody, rowInserter } from "./delivery-rows.ts";
 import { applications, events, eventTypes, type StagedDelivery } from "./schema.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { fold } from "../../domain/text.ts";
+import { codePoints, fold } from "../../domain/text.ts";
 import type { SearchResult, User, UserSummary } from "../../domain/users.ts";
 import { containedRuns, isShortText, type Run, runsOf, shortTextsOf } from "../search-texts.ts";
 import {
@@ -24,8 +24,7 @@ import {
  *
  * Content. The index contains the trigrams of the folded names, without positions, which is smaller than with phrases
  * and faster to write. It also contains trigrams of private-use characters: one for the beginning of the username, some
- * for runs of the same character, because `0000000` has no other trigrams than `000`, and some for short texts, because
- * a query of three characters may be shorter when it is folded. A search reads the users
+ * for runs of the same character, because `0000000` has no other trigrams than `000`, and some for short texts. A search reads the users
  * with the rarest trigrams of its query and then compares their names. Further trigrams would cost a lookup in each
  * segment of the index, in lists of which nearly all entries are skipped.
  *
@@ -85,7 +84,7 @@ function runTrigram({ character, length }: Run): string {
 }
 
 /** Returns the trigram of a short text of `shortTextsOf`. */
-const shortTrigram = (text: string) => text.padStart(3, "\uf8fe");
+const shortTrigram = (text: string) => "\uf8fe".repeat(3 - codePoints(text)) + text;
 
 /** Returns the trigrams that every name has which contains a text; none for a short text that is not indexed. */
 function trigramsOf(text: string): string[] {
@@ -188,11 +187,21 @@ export function userSearch(db: Database): UserSearch {
     return all.length === 2 * fewMatching ? null : sorted(all, text);
   };
 
-  /** Reads the most popular users, and the one with exactly this name, for a text that is too short for the index. */
-  const shortMatches = (text: string, work: SearchWork): FoundUser[] => {
+  /**
+   * Reads the most popular users, and those with exactly this name, for a text that is too short for the index. Others
+   * that contain it are not found among very many users.
+   */
+  const shortMatches = (text: string, limit: number, work: SearchWork): FoundUser[] => {
     const exact = usernameLike.test(text) ? byName.all(text) : [];
-    const wanted = (row: FoundUser) => row.id !== exact[0]?.id && contains(row, text);
-    return [...exact, ...sorted(best([], Number.POSITIVE_INFINITY, wanted, work), text)];
+    work.keepHalf();
+    const isNamed = (row: FoundUser) => row.id !== exact[0]?.id && fold(row.display_name) === text;
+    const named = best([shortTrigram(text)], limit, isNamed, work);
+    work.useAll();
+    const isOther = (row: FoundUser) => row.id !== exact[0]?.id && contains(row, text);
+    const popular = best([], Number.POSITIVE_INFINITY, isOther, work);
+    const seen = new Set(popular.map(({ id }) => id));
+    // Those that are not among the most popular follow them in the order.
+    return [...exact, ...sorted([...popular, ...named.filter(({ id }) => !seen.has(id))], text)];
   };
 
   const manyMatches = (
@@ -230,7 +239,7 @@ export function userSearch(db: Database): UserSearch {
       counts.refresh();
       const found =
         having.length === 0
-          ? shortMatches(text, work)
+          ? shortMatches(text, limit, work)
           : (fewMatches(text, having, work) ?? manyMatches(text, having, limit, work));
       return { users: found.slice(0, limit).map(summary), isComplete: !work.isCutOff };
     } finally {

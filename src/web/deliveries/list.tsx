@@ -9,6 +9,9 @@ import { Check, QueryField, QuerySelect, Select } from "../parts/form.tsx";
 import { type Column, List } from "../parts/table.tsx";
 import { duration, Time } from "../parts/time.tsx";
 import { to, useQuery } from "../places.ts";
+import { UserNames } from "../users/names.tsx";
+import { QueryUser } from "../users/picker.tsx";
+import { useUsers } from "../users/source.ts";
 import { ApplicationField, type ApplicationOf, useApplications } from "./application-names.tsx";
 import { ReplayDialog } from "./replay.tsx";
 import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
@@ -32,7 +35,11 @@ function DeliveryStatus({ of: { status, attempts } }: { of: Delivery }) {
 }
 
 /** The columns of a list of deliveries; `applicationOf` adds a column for the application. */
-export function deliveryColumns(applicationOf?: ApplicationOf): readonly Column<Delivery>[] {
+function useDeliveryColumns(
+  rows: readonly Delivery[],
+  applicationOf: ApplicationOf | undefined,
+): readonly Column<Delivery>[] {
+  const users = useUsers(rows.map(({ broadcaster_user_id }) => broadcaster_user_id));
   return [
     { name: "State", show: (one) => <DeliveryStatus of={one} /> },
     {
@@ -66,7 +73,10 @@ export function deliveryColumns(applicationOf?: ApplicationOf): readonly Column<
       hide: "medium",
       show: (one) => (
         <a class="cell" href={to("/deliveries", { broadcaster: String(one.broadcaster_user_id) })}>
-          {one.broadcaster_username ?? one.broadcaster_user_id}
+          <UserNames
+            user={users.get(one.broadcaster_user_id)}
+            or={one.broadcaster_username ?? String(one.broadcaster_user_id)}
+          />
         </a>
       ),
     },
@@ -106,7 +116,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
   const [isReplaying, setReplaying] = useState(false);
   const isLive = filters["live"] === "1";
   const { list, rows, isFresh, isSample } = useDeliveryRows(filters, isLive);
-  const columns = deliveryColumns(useApplications(rows));
+  const columns = useDeliveryColumns(rows, useApplications(rows));
   const isFiltered = Object.keys(filters).some((name) => name !== "live");
   return (
     <>
@@ -149,7 +159,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
             onChange={(application_id) => setFilters({ application_id })}
           />
         )}
-        <QueryField label="Channel" name="broadcaster" placeholder="User id" />
+        <QueryUser label="Channel" name="broadcaster" />
         <QueryField label="Subscription" name="subscription_id" placeholder="Id" />
         <QueryField label="Event" name="event_id" placeholder="Id" />
       </div>
@@ -350,6 +360,7 @@ function DeliveryCard({
   const rows = of.data ?? [];
   const applicationOf = useApplications(rows);
   const isOfMany = new Set(rows.map(({ app_id }) => app_id)).size > 1;
+  const columns = useDeliveryColumns(rows, isOfMany ? applicationOf : undefined);
   return (
     <Card isFlush title={title} actions={link}>
       <List
@@ -359,7 +370,7 @@ function DeliveryCard({
         rows={rows}
         keyOf={({ id }) => id}
         linkOf={({ id }) => to(`/deliveries/${id}`)}
-        columns={deliveryColumns(isOfMany ? applicationOf : undefined)}
+        columns={columns}
       />
     </Card>
   );

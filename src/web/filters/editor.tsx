@@ -1,7 +1,9 @@
 import { Plus, X } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useLocation } from "preact-iso";
 import { Fault } from "../client.ts";
+import { useDraft } from "../drafts.ts";
 import { useAction } from "../load.ts";
 import { Button, Card } from "../parts/basics.tsx";
 import { Field, Form, Select } from "../parts/form.tsx";
@@ -103,8 +105,10 @@ const textOf = (condition: ConditionJson) => JSON.stringify(condition, null, 2);
 function Draft({ type, of: source, onSaved, children }: DraftProps) {
   const known = typesOf(type, source.types);
   const fields = fieldsOf(known.map(({ schema }) => schema));
-  const [typed, setTyped] = useState(() => typedOf(source.filters[type], fields));
-  const put = (some: Partial<Typed>) => setTyped((last) => ({ ...last, ...some }));
+  const [saved, setSaved] = useState(() => typedOf(source.filters[type], fields));
+  const draft = useDraft<Typed>(`filter ${useLocation().path} ${type}`);
+  const typed = draft.value ?? saved;
+  const put = (some: Partial<Typed>) => draft.set({ ...(draft.now() ?? saved), ...some });
   const { isText, form, text } = typed;
   const { condition: ofForm, places } = written(form, fields);
   const { condition: ofText, problem } = parsed(text);
@@ -114,6 +118,8 @@ function Draft({ type, of: source, onSaved, children }: DraftProps) {
     if (condition === null) throw new Fault("The text is not valid JSON yet.", "invalid_parameter", 0);
     if (missing.length > 0) throw incomplete(missing);
     await source.change(type, condition);
+    setSaved(typed);
+    draft.set(undefined);
     toast(`Saved. The filter of ${type} is in force.`);
     onSaved(type);
   });
@@ -129,7 +135,15 @@ function Draft({ type, of: source, onSaved, children }: DraftProps) {
   useEffect(() => place.current?.scrollIntoView({ block: "nearest" }), []);
   return (
     <div class="columns even" ref={place}>
-      <Form label={`Filter of ${type}`} of={{ ...save, fault: unplaced(save.fault, problems) }} verb="Save">
+      <Form
+        label={`Filter of ${type}`}
+        of={{
+          ...save,
+          fault: unplaced(save.fault, problems),
+          draft: { isRestored: draft.isRestored, discard: () => draft.set(undefined) },
+        }}
+        verb="Save"
+      >
         {children}
         {isText ? (
           <Field

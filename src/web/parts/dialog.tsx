@@ -50,11 +50,15 @@ interface FormDialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A dialog with a form that can be canceled. */
+/** A dialog with a form that can be canceled. Escape closes it too, and keeps what was typed. */
 export function FormDialog({ title, onClose, ...form }: FormDialogProps) {
+  const cancel = () => {
+    form.of.draft?.discard();
+    onClose();
+  };
   return (
     <Dialog title={title} onClose={onClose}>
-      <Form label={title} onCancel={onClose} {...form} />
+      <Form label={title} onCancel={cancel} {...form} />
     </Dialog>
   );
 }

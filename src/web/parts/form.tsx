@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { Action } from "../load.ts";
 import { useQuery } from "../places.ts";
-import { Button, FaultNotice } from "./basics.tsx";
+import { Button, FaultNotice, Notice } from "./basics.tsx";
 
 interface FieldProps {
   readonly label: string;
@@ -26,53 +26,72 @@ interface FieldProps {
   readonly min?: number;
 }
 
-/** A labelled input, with `rows` a text area. */
-export function Field({
-  label,
-  hint,
-  problem,
-  value,
-  onInput,
-  isWide,
-  rows,
-  isCode,
-  list,
-  ...rest
-}: FieldProps) {
+/** The attributes of an input that connect it with its label, hint and problem. */
+interface FramedInput {
+  readonly id: string;
+  readonly class: string;
+  readonly spellcheck: false;
+  readonly "aria-invalid": true | undefined;
+  readonly "aria-describedby": string | undefined;
+}
+
+interface FieldFrameProps extends Pick<FieldProps, "label" | "hint" | "problem" | "isWide"> {
+  /** Renders the input. */
+  readonly children: (input: FramedInput) => ComponentChildren;
+}
+
+/** An input with its label, and below it the hint or the problem. */
+export function FieldFrame({ label, hint, problem, isWide, children }: FieldFrameProps) {
   const id = useId();
   const about = hint || problem ? `${id}-about` : undefined;
-  const common = {
-    ...rest,
-    id,
-    class: isCode ? "input code-input" : "input",
-    value,
-    spellcheck: false,
-    "aria-invalid": problem ? true : undefined,
-    "aria-describedby": about,
-    onInput: (event: Event) => onInput((event.target as HTMLInputElement).value),
-  } as const;
   return (
     <div class={isWide ? "field wide" : "field"}>
       <label for={id}>{label}</label>
-      {/* Preact's types allow a list only for known input types. */}
-      {rows ? (
-        <textarea {...common} rows={rows} />
-      ) : (
-        <input {...(common as object)} list={list && `${id}-list`} />
-      )}
-      {list && (
-        <datalist id={`${id}-list`}>
-          {list.map((one) => (
-            <option value={one} key={one} />
-          ))}
-        </datalist>
-      )}
+      {children({
+        id,
+        class: "input",
+        spellcheck: false,
+        "aria-invalid": problem ? true : undefined,
+        "aria-describedby": about,
+      })}
       {(hint || problem) && (
         <small id={about} class={problem ? "problem" : ""}>
           {problem ? problemOf(label, problem) : hint}
         </small>
       )}
     </div>
+  );
+}
+
+/** A labelled input, with `rows` a text area. */
+export function Field(props: FieldProps) {
+  const { label, hint, problem, isWide, value, onInput, rows, isCode, list, ...rest } = props;
+  return (
+    <FieldFrame label={label} hint={hint} problem={problem} isWide={isWide ?? false}>
+      {(input) => {
+        const common = {
+          ...rest,
+          ...input,
+          ...(isCode && { class: "input code-input" }),
+          value,
+          onInput: (event: Event) => onInput((event.target as HTMLInputElement).value),
+        } as const;
+        if (rows) return <textarea {...common} rows={rows} />;
+        return (
+          <>
+            {/* Preact's types allow a list only for known input types. */}
+            <input {...(common as object)} list={list && `${input.id}-list`} />
+            {list && (
+              <datalist id={`${input.id}-list`}>
+                {list.map((one) => (
+                  <option value={one} key={one} />
+                ))}
+              </datalist>
+            )}
+          </>
+        );
+      }}
+    </FieldFrame>
   );
 }
 
@@ -180,6 +199,15 @@ export function Form({ label, of, verb, icon, isDangerous, disabled, onCancel, c
   };
   return (
     <form class="stack" aria-label={label} onSubmit={submit}>
+      {of.draft?.isRestored && (
+        <Notice title="What you had not saved is here again.">
+          <div class="row">
+            <Button isSmall onClick={of.draft.discard}>
+              Discard it
+            </Button>
+          </div>
+        </Notice>
+      )}
       {children}
       <FaultNotice fault={of.fault} />
       <div class={onCancel ? "row end" : "row"}>

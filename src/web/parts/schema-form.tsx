@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "./basics.tsx";
 import { Check, Field, Select } from "./form.tsx";
 
@@ -153,10 +153,20 @@ export function JsonField({
 }) {
   const [text, setText] = useState(JSON.stringify(value, null, 2) ?? "");
   const [problem, setProblem] = useState<string | undefined>(undefined);
+  /** The value that was typed last. */
+  const typed = useRef(value);
+  // Another value than the typed one, for example after the changes were discarded, replaces the text.
+  useEffect(() => {
+    if (JSON.stringify(value) === JSON.stringify(typed.current)) return;
+    typed.current = value;
+    setText(JSON.stringify(value, null, 2) ?? "");
+    setProblem(undefined);
+  }, [value]);
   const input = (next: string) => {
     setText(next);
     try {
-      onChange(JSON.parse(next));
+      typed.current = JSON.parse(next);
+      onChange(typed.current);
       setProblem(undefined);
     } catch {
       setProblem("is not valid JSON yet");

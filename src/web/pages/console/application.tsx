@@ -25,6 +25,7 @@ import { Read, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
+import { UserPicker } from "../../users/picker.tsx";
 import { headerChanges, headerLines, webhookHeadersHint } from "../../webhook-headers.ts";
 import { useCatalogue, useOperator } from "./operator.tsx";
 
@@ -374,15 +375,24 @@ function ApplicationSettings({ application, onSaved }: { application: Applicatio
     subscription_limit: text(application.subscription_limit),
     webhook_concurrency: text(application.webhook_concurrency),
     locked: application.locked,
-    owner_user_id: text(application.owner_user_id),
+    owner_user_id: application.owner_user_id,
   };
   const removal = useUrlRemoval();
-  const form = useForm(saved, async (changes, values) => {
-    const { name, webhook_url, webhook_headers, delivery, scopes, redirect_uris, locked, ...limits } =
-      changes;
+  const form = useForm(`application ${id}`, saved, async (changes, values) => {
+    const {
+      name,
+      webhook_url,
+      webhook_headers,
+      delivery,
+      scopes,
+      redirect_uris,
+      locked,
+      owner_user_id,
+      ...limits
+    } = changes;
     const numbers = Object.entries(limits).map(([field, value]) => [field, limit(value)]);
     if (Object.keys(changes).length === 0) return toast("Nothing was changed.");
-    if (webhook_url === "" && !(await removal.ask())) return;
+    if (webhook_url === "" && !(await removal.ask())) return false;
     const body = {
       ...(name !== undefined && { name }),
       ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
@@ -397,6 +407,7 @@ function ApplicationSettings({ application, onSaved }: { application: Applicatio
       ...(scopes && { scopes }),
       ...(redirect_uris !== undefined && { redirect_uris: redirect_uris.split(/\s+/).filter(Boolean) }),
       ...(locked && { locked }),
+      ...(owner_user_id !== undefined && { owner_user_id }),
       ...Object.fromEntries(numbers),
     };
     const changed = await done(
@@ -456,13 +467,12 @@ function ApplicationSettings({ application, onSaved }: { application: Applicatio
             {...at("webhook_concurrency")}
           />
         </div>
-        <Field
+        <UserPicker
           label="Owner"
-          type="number"
-          min={1}
-          placeholder="none"
-          hint="The id of the user who manages it."
-          {...at("owner_user_id")}
+          hint="The user who manages it. Empty for none."
+          id={values.owner_user_id}
+          problem={form.problemAt("owner_user_id")}
+          onChange={(owner_user_id) => put({ owner_user_id })}
         />
         <fieldset class="stack tight">
           <legend class="label">Locked: its developer cannot change</legend>

@@ -132,12 +132,16 @@ function counted(count: number, hasMore: boolean): string {
 function CreateDialog({ onClose }: { onClose: () => void }) {
   const { route } = useLocation();
   const [made, setMade] = useState<components["schemas"]["NewApplication"] | null>(null);
-  const form = useForm({ name: "", webhook_url: "", client_type: "confidential" }, async (_, values) => {
-    const { name, webhook_url } = values;
-    const client_type = values.client_type as "confidential" | "public";
-    const body = { name, client_type, ...(webhook_url !== "" && { webhook_url }) };
-    setMade(await done(admin.POST("/admin/v1/applications", { body })));
-  });
+  const form = useForm(
+    "application",
+    { name: "", webhook_url: "", client_type: "confidential" },
+    async (_, values) => {
+      const { name, webhook_url } = values;
+      const client_type = values.client_type as "confidential" | "public";
+      const body = { name, client_type, ...(webhook_url !== "" && { webhook_url }) };
+      setMade(await done(admin.POST("/admin/v1/applications", { body })));
+    },
+  );
   if (made) {
     const secrets = {
       "Client id": made.client_id,

@@ -7,7 +7,7 @@ import { FormDialog } from "../../parts/dialog.tsx";
 import { Field, Find } from "../../parts/form.tsx";
 import { List } from "../../parts/table.tsx";
 import { toast } from "../../parts/toasts.tsx";
-import { useQuery } from "../../places.ts";
+import { to, useQuery } from "../../places.ts";
 import { useOperator } from "./operator.tsx";
 
 const mostLive = 10;
@@ -66,6 +66,16 @@ export function Categories() {
                   </button>
                 ),
               },
+              {
+                name: "Live",
+                isNumber: true,
+                show: ({ id, live_channels }) =>
+                  live_channels === 0 ? (
+                    <span class="muted">0</span>
+                  ) : (
+                    <a href={to("/livestreams", { category: String(id) })}>{number(live_channels)}</a>
+                  ),
+              },
               { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
             ]}
           />
@@ -116,12 +126,22 @@ function Live({ id, onCorrect }: { id: number; onCorrect: (() => void) | null })
         rows={channels.slice(0, mostLive)}
         keyOf={(one) => String(one.id)}
         columns={[
-          { name: "Live channel", isFilling: true, show: (one) => <span class="cell">{one.name}</span> },
+          {
+            name: "Live channel",
+            isFilling: true,
+            show: (one) => (
+              <a class="cell" href={to(`/users/${one.user_id}`)}>
+                <bdi>{one.name}</bdi>
+              </a>
+            ),
+          },
           { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
         ]}
       />
       {channels.length > mostLive && (
-        <footer class="muted">and {number(channels.length - mostLive)} more</footer>
+        <footer>
+          <a href={to("/livestreams", { category: String(id) })}>All livestreams</a>
+        </footer>
       )}
     </Card>
   );
@@ -134,7 +154,7 @@ function Correction({ id, onClose, onSaved }: { id: number; onClose: () => void;
     [id],
   );
   const { name = "", slug = "", description = "" } = loaded.data ?? {};
-  const form = useForm({ name, slug, description }, async (changes) => {
+  const form = useForm(`category ${id}`, { name, slug, description }, async (changes) => {
     if (!loaded.data) return;
     await done(admin.PUT("/admin/v1/categories/{id}", { ...path, body: { ...loaded.data, ...changes } }));
     toast("Saved.");

@@ -120,7 +120,8 @@ function Registration({
     schema: (entry?.schema ?? emptySchema) as Json,
     example: (entry?.example ?? { message: "Hello" }) as Json,
   };
-  const form = useForm(initial, async (_, { name, ...values }) => {
+  const edited = entry ? `event type ${entry.name} ${entry.version}` : "event type";
+  const form = useForm(edited, initial, async (_, { name, ...values }) => {
     const body = { ...values, version: Number(values.version) };
     await done(admin.PUT("/admin/v1/event-types/{name}", { params: { path: { name } }, body }));
     toast(`${name} version ${body.version} is registered.`);

@@ -112,7 +112,7 @@ export function Keys() {
 function CreateDialog({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
   const [key, setKey] = useState<string | null>(null);
   const initial: { name: string; role: Key["role"]; days: string } = { name: "", role: "reader", days: "90" };
-  const form = useForm(initial, async (_, { name, role, days }) => {
+  const form = useForm("key", initial, async (_, { name, role, days }) => {
     const body = { name, role, expires_in: days === "" ? null : Number(days) * 86_400 };
     setKey((await done(admin.POST("/admin/v1/keys", { body }))).key);
     onDone();

@@ -1,75 +1,156 @@
 import { Send } from "lucide";
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { admin, done, Fault } from "../../client.ts";
+import { useEffect, useState } from "preact/hooks";
+import { happeningAt, inChannelOf, type SampleBroadcaster } from "../../../domain/events/samples.ts";
+import { admin, done } from "../../client.ts";
 import { EventDeliveries } from "../../deliveries/list.tsx";
+import { useDraft } from "../../drafts.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { useAction } from "../../load.ts";
+import { type Action, type Loaded, useAction, useLoad } from "../../load.ts";
 import { Card, Empty, Head, Notice, number } from "../../parts/basics.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
 import { useTypeChoice } from "../../parts/event-type.tsx";
-import { Field, Form } from "../../parts/form.tsx";
+import { Form } from "../../parts/form.tsx";
 import { SchemaForm } from "../../parts/schema-form.tsx";
 import { Read } from "../../parts/table.tsx";
-import { useCatalogue, useOperator } from "./operator.tsx";
+import { to, useQuery } from "../../places.ts";
+import { QueryUser } from "../../users/picker.tsx";
+import { Allowed, useCatalogue, useOperator, writers } from "./operator.tsx";
 
 type Entry = components["schemas"]["CatalogueEntry"];
+type Preview = components["schemas"]["EventPreview"];
+type Payload = Readonly<Record<string, unknown>>;
 
-/** A form that publishes an event to its subscribers. */
+/** A form that publishes an event to its subscribers. The channel is in the URL, so that another type keeps it. */
 export function Publish() {
   const loaded = useCatalogue();
+  const [query] = useQuery();
   const [type, choice] = useTypeChoice(loaded.data ?? []);
+  const id = Number(query["broadcaster"]) || null;
+  const channel = useChannel(id);
   return (
     <>
       <Head title="Publish an event">
         The event is delivered to all applications that subscribe to it on this channel.
       </Head>
-      <Read of={loaded}>
-        {() =>
-          type && (
-            <EventForm key={`${type.name} ${type.version}`} type={type}>
-              {choice}
-            </EventForm>
-          )
-        }
-      </Read>
+      <Allowed roles={writers} to="publish events">
+        <Read of={loaded}>
+          {() =>
+            type && (
+              <EventForm
+                key={`${type.name} ${type.version}`}
+                type={type}
+                channel={channel.data?.id === id ? channel.data : null}
+              >
+                {choice}
+              </EventForm>
+            )
+          }
+        </Read>
+      </Allowed>
     </>
   );
 }
 
-/** The form of an event, and its deliveries. The children select the type. */
-function EventForm({ type, children }: { type: Entry; children: ComponentChildren }) {
+/** Reads what an event says of the user in whose channel it happens. */
+function useChannel(id: number | null): Loaded<SampleBroadcaster | null> {
+  return useLoad(
+    async (signal) => {
+      if (id === null) return null;
+      const params = { path: { id } };
+      const { user } = await done(admin.GET("/admin/v1/users/{id}", { params, signal }));
+      const own = { query: { user_id: id, limit: 1 } };
+      const { data } = await done(admin.GET("/admin/v1/channels/search", { params: own, signal }));
+      const [channel] = data;
+      return { ...user, ...(channel && { channel_slug: channel.slug }) };
+    },
+    [id],
+    ["users"],
+  );
+}
+
+interface EventFormProps {
+  readonly type: Entry;
+  /** null until a channel is chosen. */
+  readonly channel: SampleBroadcaster | null;
+  /** Select the type. */
+  readonly children: ComponentChildren;
+}
+
+/** The form of an event, and its deliveries. */
+function EventForm({ type, channel, children }: EventFormProps) {
   const { canChange } = useOperator();
-  const [channel, setChannel] = useState("");
-  const [data, setData] = useState<Readonly<Record<string, unknown>>>(type.example);
+  const { name, version, schema, example } = type;
+  const [sample, setSample] = useState<Payload>(() => filled(example, channel));
+  const draft = useDraft<Payload>(`event ${name} ${version}`);
+  const data = draft.value ?? sample;
+  const whose = JSON.stringify(channel);
+  useEffect(() => {
+    if (!channel) return;
+    setSample((last) => filled(last, channel));
+    const typed = draft.now();
+    // What was typed stays, but for the broadcaster.
+    if (typed) draft.set(inChannelOf(channel, typed));
+  }, [whose]);
+  const [asked, setAsked] = useState<Preview | null>(null);
   const [published, setPublished] = useState<{ id: string; deliveries: number } | null>(null);
-  const publish = useAction(async () => {
-    setPublished(null);
-    const broadcaster_user_id = await userIdOf(channel);
-    const body = { name: type.name, version: type.version, broadcaster_user_id, data };
-    const answer = await done(admin.POST("/admin/v1/events", { body }));
-    if ("deliveries" in answer) setPublished(answer);
+  const event = { name, version, broadcaster_user_id: channel?.id ?? 0, data };
+  const receivers = useLoad(
+    async (signal) =>
+      channel === null ? null : done(admin.POST("/admin/v1/events/preview", { body: event, signal })),
+    [JSON.stringify(channel && event)],
+    ["subscriptions", "applications"],
+  );
+  // The event is checked before the question is asked.
+  const ask = useAction(async () => {
+    if (channel === null) return;
+    setAsked(await done(admin.POST("/admin/v1/events/preview", { body: event })));
   });
+  const publish = async () => {
+    setPublished(null);
+    const answer = await done(admin.POST("/admin/v1/events", { body: event }));
+    setSample(data);
+    draft.set(undefined);
+    if ("deliveries" in answer) setPublished(answer);
+  };
+  const form: Action = {
+    ...ask,
+    draft: { isRestored: draft.isRestored, discard: () => draft.set(undefined) },
+  };
+  const shown = receivers.data;
   return (
     <div class="columns even">
       <Card>
-        <Form label="Event" of={publish} verb="Publish" icon={Send}>
+        <Form label="Event" of={form} verb="Publish" icon={Send} disabled={channel === null}>
           {children}
-          <Field
-            label="Channel"
-            required
-            hint="Username or id of the broadcaster."
-            value={channel}
-            onInput={setChannel}
-          />
-          <SchemaForm schema={type.schema} value={data} onChange={setData} />
+          <QueryUser label="Channel" name="broadcaster" required />
+          <SchemaForm schema={schema} value={data} onChange={draft.set} />
+          <p class="muted" role="status">
+            {channel === null
+              ? "Choose a channel to see how many applications get the event."
+              : shown && <Receivers of={shown} type={type} channel={channel} />}
+          </p>
         </Form>
+        {asked && channel && (
+          <Confirm
+            title={`Publish ${name} of ${channel.username}?`}
+            verb={asked.deliveries > 0 ? `Send to ${applications(asked.deliveries)}` : "Publish"}
+            act={publish}
+            onClose={() => setAsked(null)}
+          >
+            <p>
+              <Receivers of={asked} type={type} channel={channel} />
+            </p>
+            <p>It is sent as if it had happened on the platform. This cannot be undone.</p>
+          </Confirm>
+        )}
       </Card>
       <div class="stack wide">
         {!published && (
           <Card>
             <Empty
               title="No event published yet"
-              text="Enter a channel, edit the data if necessary, and publish the event."
+              text="Choose a channel, edit the data if necessary, and publish the event."
             />
           </Card>
         )}
@@ -77,6 +158,34 @@ function EventForm({ type, children }: { type: Entry; children: ComponentChildre
         {published && canChange && published.deliveries > 0 && <EventDeliveries id={published.id} />}
       </div>
     </div>
+  );
+}
+
+/** Returns a payload that happens now, in a channel if there is one. */
+function filled(payload: Payload, channel: SampleBroadcaster | null): Payload {
+  const now = happeningAt(Date.now(), payload);
+  return channel ? inChannelOf(channel, now) : now;
+}
+
+const applications = (count: number) => (count === 1 ? "1 application" : `${number(count)} applications`);
+
+interface ReceiversProps {
+  readonly of: Preview;
+  readonly type: Entry;
+  readonly channel: SampleBroadcaster;
+}
+
+/** Says to how many applications an event goes. */
+function Receivers({ of: { deliveries, filtered }, type, channel }: ReceiversProps) {
+  const { role } = useOperator();
+  const count = deliveries === 0 ? "It goes to no application" : `It goes to ${applications(deliveries)}`;
+  const subscribers = to("/subscriptions", { broadcaster: String(channel.id), event: type.name });
+  return (
+    <>
+      {deliveries + filtered > 0 && role !== "publisher" ? <a href={subscribers}>{count}</a> : count}.
+      {filtered > 0 &&
+        ` ${applications(filtered)} ${filtered === 1 ? "has" : "have"} a filter that keeps it away.`}
+    </>
   );
 }
 
@@ -89,16 +198,4 @@ function Published({ event: { deliveries } }: { event: { deliveries: number } })
       {deliveries === 0 && <p>No application subscribes to this event of the channel.</p>}
     </Notice>
   );
-}
-
-/** Returns the id of a user given by id or username. Throws a `Fault` when there is no such user. */
-async function userIdOf(text: string): Promise<number> {
-  const wanted = text.trim();
-  if (/^[0-9]{1,15}$/.test(wanted)) return Number(wanted);
-  const { data } = await done(
-    admin.GET("/admin/v1/users/search", { params: { query: { query: wanted, limit: 1 } } }),
-  );
-  const [user] = data;
-  if (user?.username.toLowerCase() === wanted.toLowerCase()) return user.id;
-  throw new Fault(`There is no user with the username ${wanted}.`, "user_not_found", 404);
 }

@@ -7,17 +7,17 @@ import { QueryField } from "../../parts/form.tsx";
 import { List } from "../../parts/table.tsx";
 import { useQuery } from "../../places.ts";
 import { subscriptionColumns } from "../../subscriptions.tsx";
+import { QueryUser } from "../../users/picker.tsx";
+import { useUsers } from "../../users/source.ts";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
 /** The subscriptions of all applications. */
 export function Subscriptions() {
   const [query, setQuery] = useQuery();
-  const { channel = "", event, application_id } = query;
-  const id = /^[0-9]{1,15}$/.test(channel.trim()) ? Number(channel) : null;
+  const { broadcaster, event, application_id } = query;
   const filters = {
-    ...(id !== null && { broadcaster_user_id: id }),
-    ...(id === null && channel.trim() !== "" && { channel: channel.trim() }),
+    ...(broadcaster && { broadcaster_user_id: Number(broadcaster) }),
     ...(event && { event }),
     ...(application_id && { application_id }),
   };
@@ -28,11 +28,12 @@ export function Subscriptions() {
     ["subscriptions"],
   );
   const names = useApplicationNames(list.rows.map(({ app_id }) => app_id));
+  const users = useUsers(list.rows.map(({ broadcaster_user_id }) => broadcaster_user_id));
   return (
     <>
       <Head title="Subscriptions">The events of channels that applications subscribe to.</Head>
       <div class="filters">
-        <QueryField label="Channel" name="channel" placeholder="Slug, or id of the user" />
+        <QueryUser label="Channel" name="broadcaster" />
         <QueryField label="Event type" name="event" placeholder="channel.followed" />
         <ApplicationField
           id={application_id ?? ""}
@@ -59,7 +60,10 @@ export function Subscriptions() {
           label="Subscriptions"
           rows={list.rows}
           keyOf={({ id }) => id}
-          columns={subscriptionColumns(({ app_id }) => ({ id: app_id, name: names.get(app_id) ?? app_id }))}
+          columns={subscriptionColumns(users, ({ app_id }) => ({
+            id: app_id,
+            name: names.get(app_id) ?? app_id,
+          }))}
         />
       </Card>
     </>

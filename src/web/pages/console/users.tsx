@@ -11,18 +11,16 @@ import { List, Read } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
-import { useOperator } from "./operator.tsx";
+import { UserNames } from "../../users/names.tsx";
+import { Allowed, useOperator, writers } from "./operator.tsx";
 
-const shortest = 3;
-
-/** The user search of the API. */
+/** Finds users by their id or a part of a name. */
 export function Users() {
   const [query] = useQuery();
   const wanted = (query["query"] ?? "").trim();
-  const isLong = [...wanted].length >= shortest;
   const found = useLoad(
     async (signal) => {
-      if (!isLong) return [];
+      if (wanted === "") return [];
       const options = { params: { query: { query: wanted, limit: 50 } }, signal };
       return dataOf(admin.GET("/admin/v1/users/search", options));
     },
@@ -31,21 +29,16 @@ export function Users() {
   );
   return (
     <>
-      <Head title="Users">
-        Search users as the public API does. The platform reports them; single users can be edited here.
-      </Head>
-      <Find name="query" placeholder="Part of a username or name" />
+      <Head title="Users">The platform reports them. Find one by a part of either name, or by the id.</Head>
+      <Find name="query" placeholder="Part of a username or name, or id" />
       <Card isFlush>
         <List
           of={found}
           empty={
-            isLong ? (
-              <Empty title="No matching users" text="Try a shorter part of the name." />
+            wanted === "" ? (
+              <Empty title="Search for a user" text="Enter a part of a username or display name, or an id." />
             ) : (
-              <Empty
-                title="Search for a user"
-                text={`Enter at least ${shortest} characters of a username or display name.`}
-              />
+              <Empty title="No matching users" text="Try another part of the name." />
             )
           }
           label="Users"
@@ -54,15 +47,20 @@ export function Users() {
           linkOf={({ id }) => to(`/users/${id}`)}
           columns={[
             {
-              name: "Username",
-              show: ({ id, username }) => (
-                <a class="cell" href={to(`/users/${id}`)}>
-                  {username}
+              name: "User",
+              isFilling: true,
+              show: (user) => (
+                <a class="cell" href={to(`/users/${user.id}`)}>
+                  <UserNames user={user} or="" />
                 </a>
               ),
             },
-            { name: "Name", show: ({ display_name }) => <span class="cell">{display_name}</span> },
             { name: "", show: ({ is_verified }) => is_verified && <Status word="verified" tone="ok" /> },
+            {
+              name: "Followers",
+              isNumber: true,
+              show: ({ followers_count }) => number(followers_count),
+            },
             { name: "Id", hide: "narrow", isNumber: true, show: ({ id }) => <code>{id}</code> },
           ]}
         />
@@ -91,26 +89,99 @@ export function User() {
           <div class="columns">
             {role === "reader" ? (
               <Card title="Profile">
-                <Facts rows={[["Bio", user.bio]]} />
+                <Facts
+                  rows={[
+                    ["Bio", user.bio || "none"],
+                    ["Verified", user.is_verified ? "yes" : "no"],
+                  ]}
+                />
+                <Allowed roles={writers} to="edit users">
+                  {null}
+                </Allowed>
               </Card>
             ) : (
               <Correction user={user} onSaved={loaded.reload} />
             )}
-            <Card title="Details">
-              <Facts
-                rows={[
-                  ["Id", <Value text={String(user.id)} key="id" />],
-                  ["Username", <Value text={user.username} key="name" />],
-                  ["Followers", number(user.followers_count)],
-                  ["Follows", number(user.following_count)],
-                  ["Account created", <Time at={user.created_at} key="at" />],
-                ]}
-              />
-            </Card>
+            <div class="stack wide">
+              <Card title="Details">
+                <Facts
+                  rows={[
+                    ["Id", <Value text={String(user.id)} key="id" />],
+                    ["Username", <Value text={user.username} key="name" />],
+                    ["Followers", number(user.followers_count)],
+                    ["Follows", number(user.following_count)],
+                    ["Account created", <Time at={user.created_at} key="at" />],
+                  ]}
+                />
+              </Card>
+              <ChannelsOf user={user} />
+            </div>
           </div>
         )}
       </Read>
     </>
+  );
+}
+
+/** The channels of a user, with links to what concerns them. */
+function ChannelsOf({ user }: { user: UserRecord }) {
+  const { role } = useOperator();
+  const id = String(user.id);
+  const found = useLoad(
+    async (signal) => {
+      const query = { user_id: user.id, limit: 100 };
+      return dataOf(admin.GET("/admin/v1/channels/search", { params: { query }, signal }));
+    },
+    [id],
+    ["ranking", "subscriptions"],
+  );
+  return (
+    <Card
+      isFlush
+      title="Channels"
+      actions={
+        role !== "publisher" && (
+          <>
+            <a href={to("/subscriptions", { broadcaster: id })}>Subscriptions</a>
+            <a href={to("/deliveries", { broadcaster: id })}>Deliveries</a>
+          </>
+        )
+      }
+    >
+      <List
+        of={found}
+        empty={<Empty title="The user has no channel" />}
+        label="Channels"
+        rows={found.data ?? []}
+        keyOf={(channel) => String(channel.id)}
+        columns={[
+          {
+            name: "Channel",
+            isFilling: true,
+            show: ({ name, slug }) => (
+              <span class="cell">
+                <bdi>{name}</bdi> <bdi class="username">{slug}</bdi>
+              </span>
+            ),
+          },
+          {
+            name: "Viewers",
+            isNumber: true,
+            show: ({ viewers }) =>
+              viewers === null ? (
+                <span class="muted">not live</span>
+              ) : (
+                <a href={to("/livestreams", { broadcaster: id })}>{number(viewers)}</a>
+              ),
+          },
+          {
+            name: "Subscriptions",
+            isNumber: true,
+            show: ({ subscriptions }) => number(subscriptions),
+          },
+        ]}
+      />
+    </Card>
   );
 }
 
@@ -120,7 +191,7 @@ function Correction({ user, onSaved }: { user: UserRecord; onSaved: () => void }
   const [isAsking, setAsking] = useState(false);
   const path = { params: { path: { id: user.id } } };
   const replace = (body: UserRecord) => done(admin.PUT("/admin/v1/users/{id}", { ...path, body }));
-  const form = useForm({ username, display_name, bio, is_verified }, async (changes) => {
+  const form = useForm(`user ${user.id}`, { username, display_name, bio, is_verified }, async (changes) => {
     await replace({ ...user, ...changes });
     toast("Saved.", async () => {
       await replace(user);

@@ -7,16 +7,19 @@ import { pageSize } from "../../list.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, Head, LinkButton, Notice, number } from "../../parts/basics.tsx";
 import { Confirm, FormDialog } from "../../parts/dialog.tsx";
-import { Check, Field, Find } from "../../parts/form.tsx";
+import { Check, QueryField } from "../../parts/form.tsx";
 import { List } from "../../parts/table.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
 import { channelOf, subscriptionColumns } from "../../subscriptions.tsx";
+import { namesOf } from "../../users/names.tsx";
+import { QueryUser, UserPicker } from "../../users/picker.tsx";
+import { useUserSource, useUsers } from "../../users/source.ts";
 import { useEventTypes } from "./application.tsx";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
-/** The most pages that are listed. Subscriptions on further pages are found by the slug of their channel. */
+/** The most pages that are listed. Subscriptions on further pages are found by their channel. */
 const maxPages = 20;
 
 export function Subscriptions() {
@@ -24,15 +27,18 @@ export function Subscriptions() {
   const [isAdding, setAdding] = useState(Boolean(query["event"]));
   const [removing, setRemoving] = useState<Subscription | null>(null);
   const find = (query["find"] ?? "").trim();
-  const loaded = useLoad((signal) => subscriptionsNow(find, signal), [find], ["subscriptions"]);
+  const broadcaster = Number(query["broadcaster"]) || null;
+  const loaded = useLoad((signal) => subscriptionsOf(broadcaster, signal), [broadcaster], ["subscriptions"]);
   const wanted = find.toLowerCase();
   const all = loaded.data?.found ?? [];
+  const users = useUsers(all.map(({ broadcaster_user_id }) => broadcaster_user_id));
   const fits = (one: Subscription) =>
     [
       one.id.toLowerCase(),
       one.event,
       channelOf(one).toLowerCase(),
       one.username?.toLowerCase() ?? "",
+      users.get(one.broadcaster_user_id ?? 0)?.display_name.toLowerCase() ?? "",
       String(one.broadcaster_user_id),
     ].some((text) => text.includes(wanted));
   const rows = wanted === "" ? all : all.filter(fits);
@@ -48,7 +54,10 @@ export function Subscriptions() {
       >
         The events of channels that your application receives.
       </Head>
-      <Find name="find" placeholder="Channel, event or id" />
+      <div class="filters">
+        <QueryUser label="Channel" name="broadcaster" />
+        <QueryField isWide label="Find" name="find" placeholder="Event, channel or id" />
+      </div>
       <Card
         isFlush
         title={
@@ -59,14 +68,13 @@ export function Subscriptions() {
       >
         {loaded.data && !loaded.data.isAll && (
           <p class="sample muted">
-            Only the first {number(pageSize * maxPages)} are listed. To find others, enter the slug of a
-            channel.
+            Only the first {number(pageSize * maxPages)} are listed. To find others, choose a channel.
           </p>
         )}
         <List
           of={loaded}
           empty={
-            wanted ? (
+            wanted || broadcaster !== null ? (
               <Empty title="No matching subscriptions" text="Try another channel, event or id." />
             ) : (
               <Empty title="No subscriptions yet" text="Subscribe to the events of a channel." />
@@ -76,7 +84,7 @@ export function Subscriptions() {
           rows={rows}
           keyOf={({ id }) => id}
           columns={[
-            ...subscriptionColumns<Subscription>(),
+            ...subscriptionColumns<Subscription>(users),
             {
               name: "",
               isNumber: true,
@@ -114,25 +122,22 @@ export function Subscriptions() {
 
 const titleOf = (one: Subscription) => `${one.event} of ${channelOf(one)}`;
 
-async function pages(filter: { channel?: string }, signal: AbortSignal) {
+/** Reads the first subscriptions, of all channels or of the one of this user. */
+async function subscriptionsOf(broadcaster: number | null, signal: AbortSignal) {
   const found: Subscription[] = [];
   let cursor = "";
   for (let page = 0; page < maxPages; page++) {
-    const query = { ...filter, limit: pageSize, ...(cursor && { cursor }) };
+    const query = {
+      ...(broadcaster !== null && { broadcaster_user_id: broadcaster }),
+      limit: pageSize,
+      ...(cursor && { cursor }),
+    };
     const answer = await done(api.GET("/public/v1/application/subscriptions", { params: { query }, signal }));
     found.push(...answer.data);
     cursor = answer.pagination.cursor;
     if (cursor === "") break;
   }
   return { found, isAll: cursor === "" };
-}
-
-/** Reads the first subscriptions, and if there are more, also those of the channel with this slug. */
-async function subscriptionsNow(channel: string, signal: AbortSignal) {
-  const { found, isAll } = await pages({}, signal);
-  if (isAll || channel === "") return { found, isAll };
-  const more = await pages({ channel }, signal);
-  return { found: [...new Map([...found, ...more.found].map((one) => [one.id, one])).values()], isAll };
 }
 
 async function subscribe(events: readonly { name: string; version: number }[], userId: number | null) {
@@ -154,20 +159,20 @@ function SubscribeDialog({
 }) {
   const types = useEventTypes().data ?? [];
   const newest = [...new Map(types.map((type) => [type.name, type])).values()];
-  const initial: { channel: string; events: readonly string[] } = {
-    channel: "",
+  const source = useUserSource();
+  const initial: { channel: number | null; events: readonly string[] } = {
+    channel: null,
     events: event ? [event] : [],
   };
-  const form = useForm(initial, async (_, { channel, events }) => {
-    const path = { username: channel.trim() };
-    const { user } = await done(api.GET("/public/v1/users/{username}", { params: { path } }));
+  const form = useForm("subscription", initial, async (_, { channel, events }) => {
+    if (channel === null) return;
     await subscribe(
       newest.filter(({ name }) => events.includes(name)),
-      user.id,
+      channel,
     );
-    toast(
-      `Subscribed to ${events.length === 1 ? "1 event" : `${events.length} events`} of ${user.display_name}.`,
-    );
+    const [user] = await source.byIds([channel], new AbortController().signal).catch(() => []);
+    const whose = user ? namesOf(user) : `channel ${channel}`;
+    toast(`Subscribed to ${events.length === 1 ? "1 event" : `${events.length} events`} of ${whose}.`);
     onDone();
     onClose();
   });
@@ -179,10 +184,16 @@ function SubscribeDialog({
       title="Subscribe"
       verb="Subscribe"
       of={form}
-      disabled={events.length === 0 || channel.trim() === ""}
+      disabled={events.length === 0 || channel === null}
       onClose={onClose}
     >
-      <Field label="Channel" hint="Username of the broadcaster." {...form.at("channel")} />
+      <UserPicker
+        label="Channel"
+        required
+        id={channel}
+        problem={form.problemAt("channel")}
+        onChange={(channel) => form.put({ channel })}
+      />
       <fieldset class="stack tight">
         <legend class="visually-hidden">Events</legend>
         {newest.map(({ name, description }) => (

@@ -78,26 +78,30 @@ function Settings({ application }: { application: OwnApplication }) {
   };
   const removal = useUrlRemoval();
   useFieldOfQuery();
-  const form = useForm(saved, async ({ webhook_url, webhook_headers, delivery, redirect_uris }, values) => {
-    if (webhook_url === "" && !(await removal.ask())) return;
-    const body = {
-      ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
-      ...(webhook_headers !== undefined && {
-        webhook_headers: headerChanges(webhook_headers, {
-          headers: application.webhook_headers,
-          url: application.webhook_url,
-          nextUrl: values.webhook_url,
+  const form = useForm(
+    "webhook",
+    saved,
+    async ({ webhook_url, webhook_headers, delivery, redirect_uris }, values) => {
+      if (webhook_url === "" && !(await removal.ask())) return false;
+      const body = {
+        ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
+        ...(webhook_headers !== undefined && {
+          webhook_headers: headerChanges(webhook_headers, {
+            headers: application.webhook_headers,
+            url: application.webhook_url,
+            nextUrl: values.webhook_url,
+          }),
         }),
-      }),
-      ...(delivery && { delivery }),
-      ...(redirect_uris !== undefined && { redirect_uris: redirect_uris.split(/\s+/).filter(Boolean) }),
-    };
-    const { data } = await done(api.PATCH("/public/v1/application", { body }));
-    // Typed values of headers are masked after they are saved.
-    form.put({ webhook_headers: headerLines(data.webhook_headers) });
-    toast("Saved. The changes apply to all deliveries from now on.");
-    reload();
-  });
+        ...(delivery && { delivery }),
+        ...(redirect_uris !== undefined && { redirect_uris: redirect_uris.split(/\s+/).filter(Boolean) }),
+      };
+      const { data } = await done(api.PATCH("/public/v1/application", { body }));
+      // Typed values of headers are masked after they are saved.
+      form.put({ webhook_headers: headerLines(data.webhook_headers) });
+      toast("Saved. The changes apply to all deliveries from now on.");
+      reload();
+    },
+  );
   const lockable = (field: (typeof locked)[number], hint: string) =>
     locked.includes(field) ? { disabled: true, hint: "Locked by the platform." } : { hint };
   return (

@@ -41,7 +41,6 @@ import { type NavGroup, Shell } from "./parts/shell.tsx";
 import { to } from "./places.ts";
 import type { ConsoleSession } from "./session.ts";
 import { Nothing, SignedIn } from "./signed-in.tsx";
-import { namesOf } from "./users/names.tsx";
 
 type Role = ConsoleSession["key"]["role"];
 
@@ -164,7 +163,8 @@ async function searchEverything(text: string, role: Operator["role"]): Promise<r
   }
   const query = { query: text.slice(0, 100), limit: most };
   const { data } = await done(admin.GET("/admin/v1/users/search", { params: { query }, signal }));
-  for (const user of data) found.push({ text: namesOf(user), kind: "User", href: to(`/users/${user.id}`) });
+  for (const { id, username, display_name } of data)
+    found.push({ text: username, about: display_name, kind: "User", href: to(`/users/${id}`) });
   return found;
 }
 

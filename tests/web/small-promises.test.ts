@@ -117,12 +117,13 @@ describe.skipIf(chromium === null)("in the console", () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Subscriptions", "link");
     await tab.fill("Channel", "luna");
+    await tab.press("Enter");
     await tab.see("Night bot");
     await tab.see("Day bot");
     await tab.fill("Event type", "chat.message.sent");
     await tab.gone("Night bot");
     await tab.see("Day bot");
-    expect(new URL(tab.page.url()).search).toContain("luna");
+    expect(new URL(tab.page.url()).search).toContain("broadcaster=1001");
   });
 
   test("the effective settings of this server are shown without secrets", async () => {

@@ -29,7 +29,7 @@ type Request = NonNullable<Delivery["request"]>;
 const columns = ["ID", "STATUS", "LAST", "TYPE", "CHANNEL", "ATTEMPTS", "PUBLISHED"];
 
 /** The columns of a list of deliveries; for operators with the application. */
-export function deliveryColumns({ forOperator }: { readonly forOperator: boolean }): string[] {
+function deliveryColumns({ forOperator }: { readonly forOperator: boolean }): string[] {
   return forOperator ? [...columns, "APPLICATION"] : columns;
 }
 

@@ -1,6 +1,7 @@
 import { type Endpoint, type EndpointStatus, endpointStatus } from "./endpoints.ts";
 import { DomainError } from "./errors.ts";
 import type { FilterChanges, Filters } from "./filters.ts";
+import type { WantedEvent } from "./subscriptions.ts";
 import { fold } from "./text.ts";
 import { day, second } from "./time.ts";
 import type { Scope } from "./tokens.ts";
@@ -509,6 +510,8 @@ export interface ApplicationStore {
   clientSecretHashes(id: string, now: number): Promise<Uint8Array[]>;
   /** The valid secrets without their values, each kind newest first. Empty when there is no such application. */
   secretsInForce(id: string, now: number): Promise<SecretInForce[]>;
+  /** The applications that subscribe to an event, each with its filters. */
+  subscribers(wanted: WantedEvent): Promise<Pick<Application, "id" | "filters">[]>;
   all(): Promise<Application[]>;
   /** The next applications by ascending id, starting after `after` ("" for the first page). */
   page(after: string, limit: number, filter?: ApplicationFilter): Promise<Application[]>;

@@ -1,5 +1,3 @@
-import type { Filters } from "./filters.ts";
-
 /** The subscription of an application to one event type of one broadcaster. */
 export interface Subscription {
   readonly id: string;
@@ -66,8 +64,6 @@ export interface SubscriptionStore {
   counts(
     broadcasters: readonly number[],
   ): Promise<{ readonly broadcaster_user_id: number | null; readonly count: number }[]>;
-  /** The applications that subscribe to an event, each with its filters. */
-  subscribers(wanted: WantedEvent): Promise<Subscriber[]>;
   /** The next subscriptions by ascending id, starting after `after` ("" for the first page). */
   page(filter: SubscriptionFilter, after: string, limit: number): Promise<NamedSubscription[]>;
   /**
@@ -80,12 +76,6 @@ export interface SubscriptionStore {
     now: number,
     userId?: number | null,
   ): Promise<string[]>;
-}
-
-/** An application that subscribes to an event. */
-export interface Subscriber {
-  readonly app_id: string;
-  readonly filters: Filters;
 }
 
 /** A request to create subscriptions. */

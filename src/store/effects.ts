@@ -112,6 +112,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
       deliveries: (engine, updated, id) => changed(engine, id, updated),
     },
     find: "reads",
+    subscribers: "reads",
     clientSecretHashes: "reads",
     secretsInForce: "reads",
     all: "reads",
@@ -149,7 +150,6 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     count: "reads",
     page: "reads",
     counts: "reads",
-    subscribers: "reads",
     remove: {
       deliveries: (engine, ids, id) => unsubscribed(engine, { application_id: id, ids }),
     },

@@ -1,8 +1,8 @@
 /*
- * The search index has trigrams, but a text to search for may be shorter: names in Chinese, Japanese and Korean have two
- * letters often, and in Thai, Hindi or pointed Arabic three characters are fewer when marks are removed. So the index
- * also contains all texts of one and two letters of these scripts, which are in these ranges, and each whole name of one
- * or two characters in any script. Short parts of other names are seldom searched for.
+ * The search index has trigrams, but a text to search for may be shorter: names in Chinese, Japanese and Korean often
+ * have two letters, and in Thai, Hindi or pointed Arabic three characters are fewer when marks are removed. So the
+ * index also contains all texts of one and two letters of these scripts, which are in these ranges, and each whole name
+ * of one or two characters in any script. Short parts of other names are seldom searched for.
  */
 const letters =
   "[\\u0590-\\u109f\\u1700-\\u1bff\\u3005-\\u3007\\u3040-\\u312f\\u3131-\\u318e\\u31a0-\\u31bf\\u31f0-\\u31ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uac00-\\ud7a3\\u{20000}-\\u{3ffff}]";

@@ -181,7 +181,7 @@ export function previewRoute(app: AdminListener, { publisher, store }: AdminDeps
     "/admin/v1/events/preview",
     async ({ body }) => {
       const { name, version, broadcaster_user_id, body: text } = publisher.read(body);
-      const subscribers = await store.subscriptions.subscribers({
+      const subscribers = await store.applications.subscribers({
         broadcaster_user_id,
         event: name,
         version,

@@ -12,7 +12,10 @@ export interface SampleBroadcaster {
   readonly channel_slug?: string;
 }
 
-/** Returns a payload with this user as the broadcaster, in the fields that the broadcaster has. A payload without a broadcaster is not changed. */
+/**
+ * Returns a payload with this user as the broadcaster, in the fields that the broadcaster has. A payload without a
+ * broadcaster is not changed.
+ */
 export function inChannelOf<Payload>(user: SampleBroadcaster, payload: Payload): Payload {
   const { broadcaster } = payload as Payload & { readonly broadcaster?: unknown };
   if (typeof broadcaster !== "object" || broadcaster === null || !("user_id" in broadcaster)) return payload;
@@ -26,8 +29,8 @@ const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 const isTime = (value: unknown): value is string => typeof value === "string" && timeForm.test(value);
 
 /**
- * Returns a payload whose earliest time is `now`, in milliseconds since the epoch. The others keep their distance to it,
- * so that a subscription of a month still lasts a month.
+ * Returns a payload whose earliest time is `now`, in milliseconds since the epoch. The others keep their distance to
+ * it, so that a subscription of a month still lasts a month.
  */
 export function happeningAt<Payload>(now: number, payload: Payload): Payload {
   const earliest = Math.min(...timesIn(payload));

@@ -28,7 +28,7 @@ type Changes = Partial<Tables["applications"]["$inferInsert"]>;
 
 export function applicationStore(db: Dialect): ApplicationStore {
   const { orm, tables, transact, prepared, lock } = db;
-  const { applications, tokens } = tables;
+  const { applications, subscriptions, tokens } = tables;
   const {
     client_secret_hash,
     retired_client_secrets,
@@ -165,6 +165,18 @@ export function applicationStore(db: Dialect): ApplicationStore {
       const stored = await secretsOf(id);
       return stored ? secretsInForce(stored, now) : [];
     },
+    subscribers: async ({ broadcaster_user_id, event, version }) =>
+      orm
+        .select({ id: applications.id, filters: applications.filters })
+        .from(subscriptions)
+        .innerJoin(applications, eq(applications.id, subscriptions.app_id))
+        .where(
+          and(
+            eq(subscriptions.broadcaster_user_id, broadcaster_user_id),
+            eq(subscriptions.event, event),
+            eq(subscriptions.version, version),
+          ),
+        ),
     all: async () => orm.select(shown).from(applications).orderBy(applications.id),
     async page(after, limit, filter = {}) {
       const { ids, owner_user_id } = filter;

@@ -121,8 +121,8 @@ function subscriptionReads({
   orm,
   prepared,
   isOneOf,
-  tables: { applications, subscriptions, users },
-}: Dialect): Pick<SubscriptionStore, "ofApplication" | "find" | "page" | "counts" | "subscribers"> {
+  tables: { subscriptions, users },
+}: Dialect): Pick<SubscriptionStore, "ofApplication" | "find" | "page" | "counts"> {
   const { id, app_id, broadcaster_user_id, event, version, created_at, updated_at } = subscriptions;
   const method = sql<"webhook">`'webhook'`;
   const shown = { id, app_id, broadcaster_user_id, event, version, method, created_at, updated_at };
@@ -165,18 +165,6 @@ function subscriptionReads({
         .from(subscriptions)
         .where(isOneOf(broadcaster_user_id, broadcasters))
         .groupBy(broadcaster_user_id),
-    subscribers: async (wanted) =>
-      orm
-        .select({ app_id, filters: applications.filters })
-        .from(subscriptions)
-        .innerJoin(applications, eq(applications.id, app_id))
-        .where(
-          and(
-            eq(broadcaster_user_id, wanted.broadcaster_user_id),
-            eq(event, wanted.event),
-            eq(version, wanted.version),
-          ),
-        ),
     find: async (app, id) => (await find(orm, { app, id }))[0] ?? null,
     page: async (filter, after, limit) =>
       orm

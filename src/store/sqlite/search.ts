@@ -24,9 +24,9 @@ import {
  *
  * Content. The index contains the trigrams of the folded names, without positions, which is smaller than with phrases
  * and faster to write. It also contains trigrams of private-use characters: one for the beginning of the username, some
- * for runs of the same character, because `0000000` has no other trigrams than `000`, and some for short texts. A search reads the users
- * with the rarest trigrams of its query and then compares their names. Further trigrams would cost a lookup in each
- * segment of the index, in lists of which nearly all entries are skipped.
+ * for runs of the same character, because `0000000` has no other trigrams than `000`, and some for short texts. A
+ * search reads the users with the rarest trigrams of its query and then compares their names. Further trigrams would
+ * cost a lookup in each segment of the index, in lists of which nearly all entries are skipped.
  *
  * Writing. FTS5 collects rows in memory only while their rowids ascend, and else writes a segment. So the rows of a
  * batch are inserted in ascending order, which takes less time and space. By default it merges segments in long bursts.

@@ -25,9 +25,9 @@ const idIn = (text: string) =>
   idForm.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : null;
 
 /**
- * A field that chooses a user, or the channel of a user, by any part of either name or by the id: a combobox that offers
- * the users found (ARIA Authoring Practices, "Editable Combobox With List Autocomplete"). A username or an id that is
- * typed in full is chosen without a further key.
+ * A field that chooses a user, or the channel of a user, by any part of either name or by the id: a combobox that
+ * offers the users found (ARIA Authoring Practices, "Editable Combobox With List Autocomplete"). A username or an id
+ * that is typed in full is chosen without a further key.
  */
 export function UserPicker({ label, hint, problem, id, onChange, required, isWide }: UserPickerProps) {
   const source = useUserSource();

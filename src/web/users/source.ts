@@ -23,7 +23,7 @@ const idsAtOnce = 100;
 const longestText = 100;
 
 /** The users as an operator finds them. */
-export const adminUsers: UserSource = {
+const adminUsers: UserSource = {
   find: (text, signal) => {
     const query = { query: text.slice(0, longestText), limit: offered };
     return dataOf(admin.GET("/admin/v1/users/search", { params: { query }, signal }));

@@ -62,6 +62,7 @@ class Comparison {
         else this.#operations(before, objectOf(after), at);
       }
     }
+    this.#schemes();
     for (const [name, item] of Object.entries(objectOf(this.#earlier["webhooks"]))) {
       const before = objectOf(objectOf(item)["post"]);
       const after = objectOf(objectOf(this.#later["webhooks"])[name])["post"];
@@ -69,6 +70,17 @@ class Comparison {
       else this.#webhooks(before, objectOf(after), `webhook ${name}`);
     }
     return this.breaks;
+  }
+
+  /** Compares how tokens and keys are sent, and where tokens are got. Descriptions may change. */
+  #schemes(): void {
+    const schemesOf = (document: Json) =>
+      objectOf(objectOf(document["components"])["securitySchemes"]) as Readonly<Record<string, Json>>;
+    for (const [name, { description: _, ...before }] of Object.entries(schemesOf(this.#earlier))) {
+      const { description: __, ...after } = schemesOf(this.#later)[name] ?? {};
+      const missing = partsMissing(before, after);
+      for (const part of missing) this.#say("access", `the security scheme ${name} is without ${part}`);
+    }
   }
 
   #say(promise: Promised, what: string): void {
@@ -340,6 +352,24 @@ const limits: readonly (readonly [keyword: string, isLooser: (own: number, limit
   ["maxProperties", (own, limit) => own > limit],
   ["multipleOf", (own, limit) => own % limit !== 0],
   ["uniqueItems", (own, limit) => own < limit],
+];
+
+/** Returns the leaves of a value that another one lacks, like `flows.clientCredentials.tokenUrl: "/x"`. */
+function partsMissing(value: unknown, other: unknown, at = ""): string[] {
+  if (typeof value !== "object" || value === null) return value === other ? [] : [`${at}: ${jsonOf(value)}`];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const place = at === "" ? name : `${at}.${name}`;
+    // The descriptions of scopes are texts for people.
+    if (/\.scopes\./.test(place)) return name in objectOf(other) ? [] : [place];
+    return partsMissing(inner, objectOf(other)[name], place);
+  });
+}
+
+/** The keywords of schemas that the comparison reads, and those that promise nothing. */
+export const comparedKeywords: readonly string[] = [
+  ...["$ref", "allOf", "anyOf", "oneOf", "type", "const", "enum", "pattern", "format", "default"],
+  ...["properties", "required", "additionalProperties", "items", ...limits.map(([keyword]) => keyword)],
+  ...["description", "examples", "example", "title", "deprecated"],
 ];
 
 /** Returns a part of a document without a reference at its top, and with its `allOf` merged. */

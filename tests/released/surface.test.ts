@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { version } from "../../package.json";
-import { openLists } from "./documents.ts";
+import { comparedKeywords, openLists } from "./documents.ts";
 import { keptKind, keptSurface, releases } from "./kept.ts";
 import { type Promised, promises } from "./promises.ts";
 import { compareMetrics, compareSurfaces, type Surface, type SurfaceMetric, surfaceNow } from "./surface.ts";
@@ -31,6 +31,33 @@ test("docs/stability.md has every sentence, and names what grows", async () => {
   const page = await Bun.file(join(import.meta.dir, "../../docs/stability.md")).text();
   expect(Object.values(promises).filter((sentence) => !page.includes(sentence))).toEqual([]);
   expect(openLists.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+test("the documents have no keyword that the comparison does not read", () => {
+  const unread = new Set<string>();
+  const look = (schema: Open): void => {
+    if (typeof schema !== "object" || schema === null) return;
+    for (const [keyword, value] of Object.entries<Open>(schema)) {
+      if (!comparedKeywords.includes(keyword)) unread.add(keyword);
+      if (keyword === "properties") for (const one of Object.values<Open>(value)) look(one);
+      if (["anyOf", "oneOf", "allOf"].includes(keyword)) for (const one of value) look(one);
+      if (["items", "additionalProperties"].includes(keyword)) look(value);
+    }
+  };
+  let count = 0;
+  const walk = (part: Open): void => {
+    if (typeof part !== "object" || part === null) return;
+    for (const [key, value] of Object.entries<Open>(part)) {
+      if (key === "schemas") for (const schema of Object.values<Open>(value)) look(schema);
+      else if (key === "schema") look(value);
+      else if (key !== "example" && key !== "examples") walk(value);
+      if (key === "schema") count++;
+    }
+  };
+  for (const document of [now.public, now.admin]) walk(document);
+  for (const schema of Object.values(now.events)) look(schema);
+  expect([...unread]).toEqual([]);
+  expect(count).toBeGreaterThan(500);
 });
 
 // Boundaries: the tests change parts of the documents, whose form they know.
@@ -185,6 +212,17 @@ describe("deliberate changes are found", () => {
       "a scope is needed",
       "access",
       (s) => (s.public.paths[categories].get.security = s.public.paths[users].get.security),
+    ],
+    [
+      "tokens are got elsewhere",
+      "access",
+      (s) => (s.public.components.securitySchemes.accessToken.flows.clientCredentials.tokenUrl += "/v2"),
+    ],
+    [
+      "a scope is removed",
+      "access",
+      (s) =>
+        delete s.public.components.securitySchemes.accessToken.flows.clientCredentials.scopes["users:read"],
     ],
     [
       "another scope is needed",

@@ -1,0 +1,3 @@
+module onair.example/onair
+
+go 1.24

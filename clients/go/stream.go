@@ -193,7 +193,8 @@ func readFrame(lines *bufio.Reader, notice func()) (frame, error) {
 				continue
 			}
 			if data != nil {
-				result.data = bytes.Join(data, []byte("\n"))
+				// Empty data is data, too: bytes.Join would return nil for it.
+				result.data = append([]byte{}, bytes.Join(data, []byte("\n"))...)
 			}
 			return result, nil
 		}

@@ -13,6 +13,7 @@ import { version as ownVersion } from "../../package.json";
 import type { Build } from "../../src/runtime/build.ts";
 import { buildOf } from "../version.ts";
 import { type Entry, tarGz } from "./archive.ts";
+import { clientPackages } from "./clients.ts";
 import { type Contents, contentsOf, executableOf } from "./contents.ts";
 import { debianPackage } from "./debian.ts";
 import { executableForNpm, packageForNpm } from "./npm.ts";
@@ -22,7 +23,7 @@ import { targets } from "./targets.ts";
 const root = resolve(import.meta.dir, "../..");
 const usage = `Usage: bun run release [--target TARGET]… [--sign KEY] [--out DIR]
 
-Makes archives, packages for Debian and npm, an SBOM, checksums and their signature.
+Makes archives, packages for Debian and npm, the clients for Python and Go, an SBOM, checksums and their signature.
 
   --target TARGET  one of these targets, may be repeated (default: all):
                    ${targets.map(({ name }) => name).join(", ")}
@@ -105,6 +106,7 @@ async function main(): Promise<void> {
     process.stdout.write(`${path}  ${(content.length / 1e6).toFixed(1)} MB\n`);
   };
   await keep(await packageForNpm(build.version, time));
+  for (const made of await clientPackages(build.version, time)) await keep(made);
   for (const target of chosen) {
     const contents = await contentsOf(target, time, await executableOf(target, build));
     await keep(archive(contents));

@@ -70,7 +70,11 @@ class Client(Api):
         def send(token: Optional[str]) -> Answer:
             return self._transport.send(method, path + query, {**headers, **_bearer(token)}, content)
 
-        answer = self._transport.patiently(method, lambda: self._authorized(send, lambda one: one.status))
+        def authorized() -> Answer:
+            answer: Answer = self._authorized(send)
+            return answer
+
+        answer = self._transport.patiently(method, authorized)
         if not 200 <= answer.status < 300:
             raise error_of(answer.status, answer.headers, answer.body)
         return json.loads(answer.body) if answer.body else None
@@ -105,13 +109,14 @@ class Client(Api):
         def send(token: Optional[str]) -> Any:
             return self._transport.open("GET", path, {**headers, **_bearer(token)}, timeout=timeout)
 
-        return self._authorized(send, lambda one: int(one.status))
+        return self._authorized(send)
 
-    def _authorized(self, send: Callable[[Optional[str]], Any], status: Callable[[Any], int]) -> Any:
+    def _authorized(self, send: Callable[[Optional[str]], Any]) -> Any:
+        """Sends a request, whose answer has a `status`, with a token that is renewed when refused."""
         token = self._tokens.current()
         for renewals in range(_MOST_RENEWALS + 1):
             answer = send(token)
-            if status(answer) != 401 or token is None or renewals == _MOST_RENEWALS:
+            if answer.status != 401 or token is None or renewals == _MOST_RENEWALS:
                 return answer
             token = self._tokens.after(token)
             if token is None:

@@ -57,7 +57,7 @@ class SignIn:
 
     def finish(self, params: Mapping[str, str]) -> Session:
         """Exchanges the code that the redirect URI got. Raises `OnairError`, with `access_denied` if the user refused."""
-        if not hmac.compare_digest(params.get("state", "").encode(), self.state.encode()):
+        if not hmac.compare_digest(params.get("state", "").encode("utf-8", "surrogatepass"), self.state.encode()):
             raise OnairError("The state is not that of this sign-in", code="invalid_state")
         issuer = params.get("iss", "").rstrip("/")
         if issuer != self._transport.url:

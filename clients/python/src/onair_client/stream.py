@@ -92,7 +92,7 @@ class Stream:
     async def __anext__(self) -> StreamEvent:
         """Waits for an event in another thread. A task that is cancelled closes the stream."""
         try:
-            event = await asyncio.to_thread(next, self._events, None)
+            event = await asyncio.to_thread(self._next)
         except asyncio.CancelledError:
             self.close()
             raise
@@ -100,6 +100,9 @@ class Stream:
             raise StopAsyncIteration
         self.position = event["position"]
         return event
+
+    def _next(self) -> Optional[StreamEvent]:
+        return next(self._events, None)
 
     def _follow(self) -> Iterator[StreamEvent]:
         last_id = self.position

@@ -67,8 +67,8 @@ class Verifier:
         identifier = headers.get("webhook-id", "")
         if not identifier:
             raise VerificationError("webhook-id is missing")
-        signed = f"{identifier}.{sent_at}.".encode("utf-8", "surrogateescape") + body
-        given = headers.get("webhook-signature", "").encode("utf-8", "surrogateescape").split()
+        signed = f"{identifier}.{sent_at}.".encode("utf-8", "surrogatepass") + body
+        given = headers.get("webhook-signature", "").encode("utf-8", "surrogatepass").split()
         is_genuine = False
         for key in self._keys:
             expected = b"v1," + base64.b64encode(hmac.digest(key, signed, "sha256"))

@@ -18,10 +18,15 @@ test.each(releases)(
     writeFileSync(file, data, { mode: 0o600 });
     expect(sqliteSchema(file)).toEqual([...schema]);
     const start: StartKept = (args, clock) => startServer({ args, clock, data: directory, isOnSqlite: true });
-    const { ids, pending, areSigned, tokenStatus, sequence, ...rest } = await deliverKept(start, facts);
+    const { ids, pending, areSigned, statuses, answer, sequence, ...rest } = await deliverKept(start, facts);
     expect(facts.pending.length).toBeGreaterThan(10);
     expect([promises.deliveries, ids]).toEqual([promises.deliveries, [...facts.pending]]);
-    expect({ pending, areSigned, tokenStatus }).toEqual({ pending: [], areSigned: true, tokenStatus: 200 });
+    expect({ pending, areSigned, statuses, answer }).toEqual({
+      pending: [],
+      areSigned: true,
+      statuses: [200, 200],
+      answer: facts.answer,
+    });
     expect(sequence[1]).toBe(sequence[0] + 1);
     const fresh = await startServer({ isOnSqlite: true });
     const expected = sqliteSchema(join(fresh.data, "onair.db"));

@@ -28,7 +28,17 @@ export interface KeptFacts {
   readonly application: TestApplication;
   /** The ids of the pending deliveries. */
   readonly pending: readonly string[];
+  /** The answer to an event that was published with an `Idempotency-Key`. */
+  readonly answer: unknown;
+  /** A cursor of the list of deliveries. */
+  readonly cursor: string;
 }
+
+/** The event with an `Idempotency-Key`, published then and again in the later build. */
+const once = (server: TestServer) =>
+  server
+    .admin("POST", "/admin/v1/events", event("channel.followed"), { "idempotency-key": "kept" })
+    .then((response) => json<unknown>(response));
 
 const webhookUrl = "http://bot.example/webhook";
 
@@ -81,9 +91,12 @@ export async function makeKept(start: StartKept): Promise<KeptFacts> {
     await publishAll(server, more);
     await publish(server, event("kicks.gifted"));
     await publish(server, event("raffle.won", { data: { winner: "b" } }));
+    const answer = await once(server);
     await settled(server);
     const made_at = new Date().toISOString();
-    return { made_at, application, pending: await pendingOf(server, application) };
+    const first = await server.get("/public/v1/events/deliveries?limit=1", application.token);
+    const { cursor } = (await json<{ pagination: { cursor: string } }>(first)).pagination;
+    return { made_at, application, pending: await pendingOf(server, application), answer, cursor };
   } finally {
     await server.stop();
     proxy.stop();
@@ -104,8 +117,10 @@ export interface Delivered {
   readonly areSigned: boolean;
   /** The deliveries that are still pending. */
   readonly pending: readonly string[];
-  /** The status of a request with the token of that time. */
-  readonly tokenStatus: number;
+  /** The statuses of requests with the token and with the cursor of that time. */
+  readonly statuses: readonly number[];
+  /** The answer to the event that is published again with its `Idempotency-Key`. */
+  readonly answer: unknown;
   /** The sequence number of the delivery of a new event, and the highest one of its subscription before. */
   readonly sequence: readonly [before: number, after: number];
   /** The text of `/metrics`. */
@@ -115,7 +130,7 @@ export interface Delivered {
 /** Opens a kept database six hours after it was made, lets it deliver what is pending, and publishes one more event. */
 export async function deliverKept(
   start: StartKept,
-  { made_at, application, pending }: KeptFacts,
+  { made_at, application, pending, cursor }: KeptFacts,
 ): Promise<Delivered> {
   const proxy = await startProxy(204);
   const clock = new Clock(Date.parse(made_at) + 6 * hour);
@@ -129,7 +144,10 @@ export async function deliverKept(
   try {
     await count(pending.length);
     const arrived = [...proxy.arrived];
-    const { status } = await server.get("/public/v1/application", application.token);
+    const answer = await once(server);
+    const deliveries = `/public/v1/events/deliveries?limit=1&cursor=${encodeURIComponent(cursor)}`;
+    const asked = ["/public/v1/application", deliveries].map((path) => server.get(path, application.token));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
     await publish(server, event("channel.followed"));
     await count(pending.length + 1);
     await nothingPending(server, application);
@@ -144,7 +162,8 @@ export async function deliverKept(
       ids: arrived.map(({ headers }) => String(headers["webhook-id"])).sort(),
       areSigned: arrived.every((one) => isSigned(one, application.webhook_secret) && one.url === webhookUrl),
       pending: await pendingOf(server, application),
-      tokenStatus: status,
+      statuses,
+      answer,
       sequence: [Math.max(...before.map(sequenceOf)), next ? sequenceOf(next) : 0],
       metrics: await (await fetch(`${server.adminUrl}/metrics`)).text(),
     };

@@ -14,13 +14,18 @@ test.skipIf(!hasPostgres).each(releases)(
     const { facts, data, metrics } = keptKind(release, "postgres");
     const database = await restored(data);
     onTestFinished(() => database.drop());
-    const { ids, pending, areSigned, tokenStatus, sequence, ...rest } = await deliverKept(
+    const { ids, pending, areSigned, statuses, answer, sequence, ...rest } = await deliverKept(
       startOn(database.url),
       facts,
     );
     expect(facts.pending.length).toBeGreaterThan(10);
     expect([promises.deliveries, ids]).toEqual([promises.deliveries, [...facts.pending]]);
-    expect({ pending, areSigned, tokenStatus }).toEqual({ pending: [], areSigned: true, tokenStatus: 200 });
+    expect({ pending, areSigned, statuses, answer }).toEqual({
+      pending: [],
+      areSigned: true,
+      statuses: [200, 200],
+      answer: facts.answer,
+    });
     expect(sequence[1]).toBe(sequence[0] + 1);
     const fresh = await emptyDatabase();
     onTestFinished(() => fresh.drop());

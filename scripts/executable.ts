@@ -1,6 +1,5 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { scalarScript } from "../src/api/openapi/scalar-script.ts";
 import type { Build } from "../src/runtime/build.ts";
 import { makePages, type PageFiles } from "../src/web/make.ts";
 import { makeSite, type SiteFiles } from "../src/web/site/make.ts";
@@ -15,35 +14,17 @@ const inPlace = (folder: string, name: string, { files, ...rest }: PageFiles | S
       const texts = Object.fromEntries(
         Object.entries(files).map(([name, bytes]) => [name, bytes.toBase64()]),
       );
-      const packed = Bun.gzipSync(JSON.stringify(texts), { level: 9 }).toBase64();
+      const packed = Bun.gzipSync(JSON.stringify({ texts, rest }), { level: 9 }).toBase64();
       const contents = `const packed = "${packed}";
 export const ${name} = async () => {
-  const texts = JSON.parse(new TextDecoder().decode(Bun.gunzipSync(Uint8Array.fromBase64(packed))));
+  const { texts, rest } = JSON.parse(new TextDecoder().decode(Bun.gunzipSync(Uint8Array.fromBase64(packed))));
   const files = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Uint8Array.fromBase64(text)]));
-  return { files, ...${JSON.stringify(rest)} };
+  return { files, ...rest };
 };`;
       return { contents, loader: "js" };
     });
   },
 });
-
-/**
- * The path of Scalar's script, relative to the checkout. It goes into the executable, so it must not depend on the
- * checkout.
- */
-const script = "node_modules/.cache/scalar.js";
-
-/** Replaces the module that extracts Scalar's script, by a module with the extracted file. */
-const scriptInPlace: Bun.BunPlugin = {
-  name: "Scalar's script",
-  setup(build) {
-    build.onLoad({ filter: /\/src\/api\/openapi\/scalar-script\.ts$/ }, () => ({
-      contents: `import file from "../../../${script}" with { type: "file" };
-export const scalarScript = () => Bun.file(file).bytes();`,
-      loader: "js",
-    }));
-  },
-};
 
 /** Replaces the module with the version of the source, by a module with that of the build. */
 const buildInPlace = (made: Build): Bun.BunPlugin => ({
@@ -70,7 +51,6 @@ export async function buildExecutable(
   mkdirSync(dirname(outfile), { recursive: true });
   // Made before the build, because a build inside another one never ends.
   const [pages, site] = [await makePages(), await makeSite()];
-  await Bun.write(script, await scalarScript());
   const { outputs, metafile } = await Bun.build({
     // Each needs its own name, for the source maps.
     entrypoints: [
@@ -79,12 +59,7 @@ export async function buildExecutable(
       "src/operations/backups/backup-worker.ts",
       "src/operations/checks/database-worker.ts",
     ],
-    plugins: [
-      inPlace("web", "pages", pages),
-      inPlace("web/site", "site", site),
-      scriptInPlace,
-      buildInPlace(build),
-    ],
+    plugins: [inPlace("web", "pages", pages), inPlace("web/site", "site", site), buildInPlace(build)],
     target: "bun",
     format: "esm",
     // Halves the time to the first answer, for a larger file.

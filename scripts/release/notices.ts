@@ -2,7 +2,6 @@
 import { dirname, join } from "node:path";
 import lock from "../../bun.lock";
 import { type BundledPackage, licenceFiles } from "../supply/bundled.ts";
-import scalar from "../supply/scalar-contents.json";
 import type { Target } from "./targets.ts";
 
 const line = `\n${"-".repeat(100)}\n\n`;
@@ -10,8 +9,7 @@ const licence = (name: string) => Bun.file(join(import.meta.dir, "licences", `${
 
 /** Returns the licences of these packages and of Bun as one text. Throws when a licence text is missing. */
 export async function thirdPartyNotices(packages: readonly BundledPackage[]): Promise<string> {
-  const installed = packages.filter(({ directory }) => directory !== undefined);
-  const own = await Promise.all(installed.map(noticeOf));
+  const own = await Promise.all(packages.map(noticeOf));
   const runtime = dirname(Bun.resolveSync("bun-types/package.json", import.meta.dir));
   const page = await Bun.file(join(runtime, "docs/project/license.mdx")).text();
   const bun = page.slice(page.indexOf("---\n", 4) + 4);
@@ -21,12 +19,10 @@ export async function thirdPartyNotices(packages: readonly BundledPackage[]): Pr
     `GNU Lesser General Public License, version 2.1\n\n${await licence("LGPL-2.1")}`,
     `Apache License, version 2.0\n\n${await licence("Apache-2.0")}`,
     ...own,
-    "The script of the API reference, @scalar/fastify-api-reference, contains the following packages.\n",
-    ...(await scalarNotices()),
   ].join(line);
 }
 
-async function noticeOf({ name, version, license, directory = "" }: BundledPackage): Promise<string> {
+async function noticeOf({ name, version, license, directory }: BundledPackage): Promise<string> {
   const texts = await Promise.all(
     licenceFiles(directory).map((file) => Bun.file(join(directory, file)).text()),
   );
@@ -35,20 +31,6 @@ async function noticeOf({ name, version, license, directory = "" }: BundledPacka
   const { author } = await Bun.file(join(directory, "package.json")).json();
   const holder = typeof author === "object" ? author.name : (author ?? `the authors of ${name}`);
   return `${head}\nCopyright (c) ${holder}. The package has no licence file; this is the text of its licence.\n\n${await licence(license)}`;
-}
-
-/** Returns each licence once, below the packages that use it. */
-async function scalarNotices(): Promise<string[]> {
-  const licences = [...new Set(scalar.packages.map(({ license }) => license))].sort();
-  return Promise.all(
-    licences.map(async (id) => {
-      const under = scalar.packages.filter(({ license }) => license === id);
-      const holders = under.map(
-        ({ name, version, copyright }) => `${name} ${version}\n  ${copyright.join("\n  ")}`,
-      );
-      return `${id}\n\n${holders.join("\n")}\n\n${await licence(id)}`;
-    }),
-  );
 }
 
 /** Returns the bill of materials of one executable, in CycloneDX 1.6. */

@@ -5,7 +5,6 @@
  * packages, are only printed. Without an answer of the registry, it prints NOT CHECKED and does not fail.
  */
 import { bundledPackages } from "./bundled.ts";
-import scalar from "./scalar-contents.json";
 
 interface Advisory {
   readonly title: string;
@@ -16,7 +15,6 @@ interface Advisory {
 type Report = Readonly<Record<string, readonly Advisory[]>>;
 
 const deadlineMs = 60_000;
-const registry = process.env["NPM_CONFIG_REGISTRY"] ?? "https://registry.npmjs.org/";
 
 /** Fetches the report for the packages in bun.lock. Rejects with the reason when there is none. */
 async function askedByBun(): Promise<Report> {
@@ -31,31 +29,15 @@ async function askedByBun(): Promise<Report> {
   return JSON.parse(text);
 }
 
-/**
- * Fetches the report for the packages inside Scalar's script, which are not in bun.lock. Rejects when there is none.
- */
-async function askedByUs(): Promise<Report> {
-  const versions = Object.fromEntries(scalar.packages.map(({ name, version }) => [name, [version]]));
-  const answer = await fetch(new URL("-/npm/v1/security/advisories/bulk", registry), {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(versions),
-    signal: AbortSignal.timeout(deadlineMs),
-  });
-  if (!answer.ok) throw new Error(`the registry answers ${answer.status}`);
-  return (await answer.json()) as Report;
-}
-
 /** Returns the report. Throws if it is something else, such as an error sent with status 200. */
 function checked(report: Report): Report {
   if (Object.values(report).every(Array.isArray)) return report;
   throw new Error(`its answer is not a report: ${JSON.stringify(report).slice(0, 200)}`);
 }
 
-const reports: Report[] = [];
-for (const ask of [askedByBun, askedByUs]) {
+async function reportOrExit(): Promise<Report> {
   try {
-    reports.push(checked(await ask()));
+    return checked(await askedByBun());
   } catch (error) {
     const reason = error instanceof Error ? error.message : error;
     process.stdout.write(
@@ -66,7 +48,7 @@ for (const ask of [askedByBun, askedByUs]) {
 }
 
 const bundled = new Set((await bundledPackages()).map(({ name }) => name));
-const known = reports.flatMap((report) => Object.entries(report));
+const known = Object.entries(await reportOrExit());
 let count = 0;
 let wrong = 0;
 for (const [name, advisories] of known) {

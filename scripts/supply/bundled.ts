@@ -1,14 +1,13 @@
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import scalar from "./scalar-contents.json";
 
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
   /** An SPDX expression, or any other value in package.json. */
   readonly license: string;
-  /** The installation directory; undefined for packages inside Scalar's script. */
-  readonly directory?: string;
+  /** The installation directory. */
+  readonly directory: string;
 }
 
 interface Manifest {
@@ -23,32 +22,24 @@ interface Manifest {
 const root = resolve(import.meta.dir, "../..");
 
 /**
- * Returns the packages that may be in the executable, sorted by name: `dependencies` of package.json, `more` by name,
- * all their dependencies, and the packages inside Scalar's script. Rejects when one of them is not installed.
+ * Returns the packages that may be in the executable, sorted by name: `dependencies` of package.json, `more` by name, and
+ * all their dependencies. Rejects when one of them is not installed.
  */
 export async function bundledPackages(more: Iterable<string> = []): Promise<readonly BundledPackage[]> {
   const found = new Map<string, BundledPackage>();
-  const add = ({ name, version, license = "none" }: BundledPackage | Manifest, directory?: string) => {
-    found.set(`${name}@${version}`, {
-      name,
-      version,
-      license,
-      ...(directory !== undefined && { directory }),
-    });
-  };
   const visit = async (directory: string, names: readonly string[]): Promise<void> => {
     for (const name of names) {
       const place = await installedIn(directory, name);
       const manifest = await manifestIn(place);
-      if (found.has(`${manifest.name}@${manifest.version}`)) continue;
-      add(manifest, place);
+      const { version, license = "none" } = manifest;
+      const key = `${manifest.name}@${version}`;
+      if (found.has(key)) continue;
+      found.set(key, { name: manifest.name, version, license, directory: place });
       await visit(place, neededBy(manifest));
     }
   };
   const own = await manifestIn(root);
   await visit(root, [...Object.keys(own.dependencies ?? {}), ...more]);
-  for (const contained of scalar.packages)
-    if (!found.has(`${contained.name}@${contained.version}`)) add(contained);
   return [...found.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 

@@ -1,4 +1,5 @@
 import type { Role } from "../domain/operator-keys.ts";
+import { productName } from "../web/site/names.ts";
 import { applicationRoutes, secretRoutes, usageRoutes } from "./admin/applications.ts";
 import { auditRoutes } from "./admin/audit.ts";
 import { backupRoutes } from "./admin/backups.ts";
@@ -29,9 +30,9 @@ import { findingRoute, healthRoutes, holdRoutes, settingRoutes, storageRoute } f
 import { outcomeRoute, statisticRoutes } from "./admin/statistics.ts";
 import { consentRoutes, tokenRoutes } from "./admin/tokens.ts";
 import { userLookupRoutes } from "./admin/users.ts";
-import { operatorScheme } from "./http/documentation.ts";
+import { docsRoutes } from "./http/docs.ts";
 import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
-import { openApiRoutes } from "./openapi/scalar.ts";
+import { openApiRoutes } from "./openapi/documents.ts";
 
 type Deps = AdminDeps & { readonly sessions: OperatorSessions };
 type Row = RouteRow<AdminListener, Deps, readonly Role[] | "keyless" | "anyone" | "unlimited">;
@@ -99,9 +100,10 @@ export const adminRoutes: readonly Row[] = [
   ["/console/*", { GET: "anyone" }, consoleRoutes],
   ["/console/files/:file", { GET: "unlimited" }, consoleRoutes],
   ["/console/session", { GET: everyRole, POST: everyRole, DELETE: everyRole }, consoleRoutes],
-  ["/docs/*", { GET: "anyone" }, referenceRoutes],
-  ["/openapi.json", { GET: "anyone" }, referenceRoutes],
-  ["/openapi-3.0.json", { GET: "anyone" }, referenceRoutes],
+  ["/docs/*", { GET: "anyone" }, documentationRoutes],
+  ["/docs/files/:file", { GET: "unlimited" }, documentationRoutes],
+  ["/openapi.json", { GET: "anyone" }, documentationRoutes],
+  ["/openapi-3.0.json", { GET: "anyone" }, documentationRoutes],
 ];
 
 /** Returns the app of the admin listener. */
@@ -113,12 +115,17 @@ export function adminApp(deps: AdminDeps) {
   return app;
 }
 
-function referenceRoutes(app: AdminListener, { adminUrl }: AdminDeps): void {
+function documentationRoutes(app: AdminListener, { adminUrl, publicUrl }: AdminDeps): void {
   openApiRoutes(app, {
-    path: "/docs",
     title: "On Air Admin API",
-    scheme: operatorScheme,
     url: adminUrl,
     complete: async (...of) => (await import("./openapi/admin.ts")).adminDocument(...of),
+    page: docsRoutes(app, {
+      reader: "operator",
+      look: { title: productName },
+      setUrl: null,
+      url: adminUrl,
+      publicUrl,
+    }),
   });
 }

@@ -1,7 +1,8 @@
-import { tokenScheme } from "./http/documentation.ts";
+import { productName } from "../web/site/names.ts";
+import { docsRoutes } from "./http/docs.ts";
 import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
 import { oauthRoutes, oauthTokenRoutes } from "./oauth.ts";
-import { openApiRoutes } from "./openapi/scalar.ts";
+import { openApiRoutes } from "./openapi/documents.ts";
 import { applicationRoutes } from "./public/application.ts";
 import { categoryRoutes } from "./public/categories.ts";
 import { deliveryRoutes } from "./public/deliveries.ts";
@@ -17,7 +18,7 @@ import {
   type TokenListener,
   withTokens,
 } from "./public/listener.ts";
-import { assetRoutes, docsRoutes, welcomeRoutes } from "./public/pages.ts";
+import { assetRoutes, fontRoute, welcomeRoutes } from "./public/pages.ts";
 import {
   ownerLoginRoutes,
   portalCookie,
@@ -53,19 +54,17 @@ export const openRoutes: readonly RouteRow<PublicListener, PublicDeps, OpenAcces
   ["/portal/login", { POST: "anyone" }, ownerLoginRoutes],
   ["/portal/login/answer", { POST: "anyone" }, ownerLoginRoutes],
   ["/portal/login/session", { POST: "anyone" }, ownerLoginRoutes],
-  // In development.
   ["/", { GET: "anyone" }, welcomeRoutes],
+  // In development.
   ["/welcome/*", { GET: "anyone" }, welcomeRoutes],
   ["/welcome/files/:file", { GET: "unlimited" }, welcomeRoutes],
   ["/welcome/facts", { GET: "unlimited" }, welcomeRoutes],
   ["/welcome/events", { GET: "unlimited" }, welcomeRoutes],
-  ["/docs", { GET: "anyone" }, docsRoutes],
-  ["/docs/:page", { GET: "anyone" }, docsRoutes],
-  ["/docs/files/:file", { GET: "unlimited" }, docsRoutes],
-  ["/inter.woff2", { GET: "unlimited" }, docsRoutes],
-  ["/docs/api/*", { GET: "anyone" }, referenceRoutes],
-  ["/openapi.json", { GET: "anyone" }, referenceRoutes],
-  ["/openapi-3.0.json", { GET: "anyone" }, referenceRoutes],
+  ["/inter.woff2", { GET: "unlimited" }, fontRoute],
+  ["/docs/*", { GET: "anyone" }, documentationRoutes],
+  ["/docs/files/:file", { GET: "unlimited" }, documentationRoutes],
+  ["/openapi.json", { GET: "anyone" }, documentationRoutes],
+  ["/openapi-3.0.json", { GET: "anyone" }, documentationRoutes],
 ];
 
 /** The routes with a token: path, who may call each method, and what registers it. */
@@ -118,12 +117,12 @@ export function publicApp(deps: PublicDeps) {
   return app;
 }
 
-function referenceRoutes(app: PublicListener, { publicUrl }: PublicDeps): void {
+function documentationRoutes(app: PublicListener, deps: PublicDeps): void {
+  const { publicUrl, look = { title: productName }, setUrl = null } = deps;
   openApiRoutes(app, {
-    path: "/docs/api",
     title: "On Air API",
-    scheme: tokenScheme,
     url: publicUrl,
     complete: async (...of) => (await import("./openapi/public.ts")).publicDocument(...of),
+    page: docsRoutes(app, { reader: "developer", look, setUrl, url: publicUrl, publicUrl }),
   });
 }

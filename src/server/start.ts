@@ -406,7 +406,9 @@ async function startPublicListener(core: Core, memory: Memory) {
     publicKey: () => keys.public,
     publicUrl: () => url,
     loginUrl: config.loginUrl,
-    portal: portalLook(config),
+    setUrl: config.publicUrl,
+    look: lookOf(config),
+    portal: config.portal ? { ...lookOf(config), hasLogin: config.portalLogin !== null } : null,
     portalLogin: config.portalLogin,
     welcome: core.options.welcome ?? null,
   });
@@ -459,10 +461,9 @@ function announceRanking(ranking: Ranking, announce: () => void): void {
   });
 }
 
-/** Returns the appearance of the portal; null if it is off. */
-function portalLook({ portal, portalName, portalAccent, portalLogo, portalLogin }: Config): PageLook | null {
-  const logo = portalLogo === null ? null : Bun.file(portalLogo);
-  return portal ? { title: portalName, accent: portalAccent, logo, hasLogin: portalLogin !== null } : null;
+/** Returns the name and the brand of the platform. */
+function lookOf({ portalName, portalAccent, portalLogo }: Config): PageLook {
+  return { title: portalName, accent: portalAccent, logo: portalLogo === null ? null : Bun.file(portalLogo) };
 }
 
 /** Returns the reader of the platform's tokens; null if they are not accepted. Loads the JWT library only if needed. */

@@ -83,6 +83,8 @@ function groupsFor(role: Role): readonly NavGroup[] {
   ];
 }
 
+const docs = base.replace(/[^/]*$/, "docs");
+
 function Console() {
   return (
     <SignedIn<ConsoleSession>
@@ -92,7 +94,7 @@ function Console() {
       idOf={({ key }) => key.id}
       begin={({ key = "" }) => ({ headers: { authorization: `Bearer ${key}` } })}
     >
-      {({ key, version, public_url }, signOut) => {
+      {({ key, version }, signOut) => {
         const operator: Operator = { role: key.role, canChange: key.role === "operator" };
         return (
           <Shell
@@ -101,8 +103,8 @@ function Console() {
             who={{ name: key.name, about: `${key.role} · On Air ${version}` }}
             search={(text) => searchEverything(text, key.role)}
             onSignOut={signOut}
-            docs={`${public_url}/docs`}
-            reference={base.replace(/[^/]*$/, "docs")}
+            docs={docs}
+            reference={`${docs}/api`}
             stream={key.role === "publisher" ? null : "/admin/v1/outcomes"}
           >
             <OperatorProvider value={operator}>

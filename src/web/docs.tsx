@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Entry, find, operationsOf } from "./docs/search.ts";
+import { requestButtons } from "./docs/try.tsx";
 import { Palette } from "./parts/palette.tsx";
 import { applyTheme, changeTheme, onSystemTheme, otherTheme } from "./theme.ts";
 
@@ -59,29 +60,25 @@ function copyButton(code: HTMLElement): void {
   code.parentElement?.append(button);
 }
 
-/** Returns a function that opens the search. */
-function searchOpener(): () => void {
+/** Returns a function that opens the search. @param docs the URL of the front page, without a trailing slash */
+function searchOpener(docs: string): () => void {
   const place = document.body.appendChild(document.createElement("div"));
-  const at = (address: string | undefined) => new URL(address ?? "", location.href).href;
-  const site = { docs: at(html.dataset["docs"]), index: at(html.dataset["search"]) };
   const close = () => render(null, place);
-  return () => render(<SearchDialog {...site} onClose={close} />, place);
+  return () => render(<SearchDialog docs={docs} onClose={close} />, place);
 }
 
 interface SearchProps {
   /** The URL of the front page, without a trailing slash. */
   readonly docs: string;
-  /** The URL of the search index. */
-  readonly index: string;
   readonly onClose: () => void;
 }
 
 /** The search of the documentation. */
-function SearchDialog({ docs, index, onClose }: SearchProps) {
+function SearchDialog({ docs, onClose }: SearchProps) {
   const [entries, setEntries] = useState<readonly Entry[] | null>(null);
   const [isLost, setLost] = useState(false);
   useEffect(() => {
-    entriesOf(docs, index).then(setEntries, () => setLost(true));
+    entriesOf(docs).then(setEntries, () => setLost(true));
   }, []);
   const nothing = (text: string) => {
     if (isLost) return "The server cannot be reached.";
@@ -107,8 +104,8 @@ function SearchDialog({ docs, index, onClose }: SearchProps) {
   );
 }
 
-async function entriesOf(docs: string, index: string): Promise<readonly Entry[]> {
-  const [pages, api] = await Promise.all([read(index), read(`${docs}/../openapi.json`)]);
+async function entriesOf(docs: string): Promise<readonly Entry[]> {
+  const [pages, api] = await Promise.all([read(`${docs}/search.json`), read(`${docs}/../openapi.json`)]);
   return [...(pages as Entry[]), ...operationsOf(api as Parameters<typeof operationsOf>[0])];
 }
 
@@ -123,7 +120,9 @@ addEventListener("DOMContentLoaded", () => {
   themeButton(byId("theme"));
   menuButton(byId("menu"), document.querySelector(".side") as HTMLElement);
   document.querySelectorAll<HTMLElement>(".code > div").forEach(copyButton);
-  const search = searchOpener();
+  const docs = new URL(html.dataset["docs"] ?? "", location.href).href;
+  requestButtons(docs);
+  const search = searchOpener(docs);
   byId("find").hidden = false;
   byId("find").addEventListener("click", search);
   addEventListener("keydown", (event) => {

@@ -90,24 +90,15 @@ describe("the admin document", () => {
       "/console/session",
       "/console/theme.css",
       "/docs",
-      expect.stringMatching(/^\/docs\/scalar-[0-9.]+\.js$/),
+      "/docs/:page",
+      "/docs/api",
+      "/docs/files/:file",
+      "/docs/search.json",
+      "/docs/theme.css",
       "/metrics",
       "/openapi-3.0.json",
       "/openapi.json",
     ]);
-  });
-
-  test("has a page that refers to this document and to nothing elsewhere", async () => {
-    const answer = await fetch(`${server.adminUrl}/docs`);
-    const html = await answer.text();
-    expect(answer.headers.get("content-security-policy")).toContain(`connect-src 'self' ${server.adminUrl}`);
-    expect(html).toContain("<title>On Air Admin API</title>");
-    expect(JSON.parse(/data-configuration='([^']*)'/.exec(html)?.[1] ?? "")).toMatchObject({
-      url: "/openapi.json",
-      authentication: { preferredSecurityScheme: "operatorKey" },
-    });
-    const script = /<script src="([^"]*)"/.exec(html)?.[1] ?? "";
-    expect((await fetch(server.adminUrl + script)).status).toBe(200);
   });
 });
 

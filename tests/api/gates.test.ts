@@ -5,7 +5,7 @@ import { OperatorKeys } from "../../src/api/admin/operator-keys.ts";
 import { authenticator, rateLimiter } from "../../src/api/http/access.ts";
 import { Traffic } from "../../src/api/http/context.ts";
 import { answerOtherMethods, listen } from "../../src/api/http/server.ts";
-import { openApiRoutes } from "../../src/api/openapi/scalar.ts";
+import { openApiRoutes } from "../../src/api/openapi/documents.ts";
 import { publicListener, withTokens } from "../../src/api/public/listener.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { afterThisTest } from "../support/after-tests.ts";
@@ -77,7 +77,7 @@ test("a route that Elysia cannot compile answers 500 in the shape of all errors"
 
 test("no hook of the reference has Elysia parse cookies for every route", () => {
   const app = publicApp();
-  const reference = { path: "/docs", title: "", scheme: "", url: () => "", complete: async () => "" };
-  openApiRoutes(app, reference);
+  const page = async () => new Response();
+  openApiRoutes(app, { title: "", url: () => "", complete: async () => "", page });
   expect(app).toMatchObject({ inference: { cookie: false, body: false } });
 });

@@ -66,7 +66,7 @@ const asked = (path: string, host: string, method = "GET") =>
 const statusOf = async (...args: Parameters<typeof asked>) =>
   Number(/^HTTP\/1\.1 ([0-9]+)/.exec(await asked(...args))?.[1]);
 
-const open = ["/metrics", "/docs", "/openapi.json"];
+const open = ["/metrics", "/docs", "/docs/api", "/openapi.json"];
 
 test.each([...open, "/admin/v1/users/1", "/nothing"])(
   "%s is refused to a page of another name",

@@ -162,7 +162,8 @@ describe("paths that are no route of the API", () => {
     ["a wrong method", "/public/v1/categories", { method: "POST" }, 405],
     ["a wrong method where a token is needed", path, { method: "PUT" }, 405],
     ["percent-encoding that does not decode", "/public/v1/categories/%E0%A4%A", {}, 400],
-    ["the reference", "/docs", {}, 200],
+    ["the documentation", "/docs", {}, 200],
+    ["the reference", "/docs/api", {}, 200],
     ["the document", "/openapi.json", {}, 200],
     ["the metadata", "/.well-known/oauth-authorization-server", {}, 200],
   ];

@@ -5,7 +5,7 @@ import { component, describeRoute, errorCodes } from "../../src/api/http/documen
 import { IntegerParameter, TextParameter } from "../../src/api/http/parameters.ts";
 import { listener } from "../../src/api/http/server.ts";
 import { complete, type ListenerRules, type WrittenDocument } from "../../src/api/openapi/document.ts";
-import { openApiRoutes } from "../../src/api/openapi/scalar.ts";
+import { openApiRoutes } from "../../src/api/openapi/documents.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { find, lint, type OpenApiDocument } from "../support/openapi.ts";
 
@@ -96,14 +96,13 @@ const words = {
 beforeAll(async () => {
   const app = sampleApp();
   openApiRoutes(app, {
-    path: "/docs",
     title: "Things",
-    scheme: "token",
     url: () => "https://on.example",
     async complete(given) {
       written = given;
       return JSON.stringify(complete(given, rules, { ...words, url, webhooks: {} }));
     },
+    page: async () => new Response(),
   });
   const found = await app.handle(new Request("http://on.example/openapi.json"));
   document = (await found.json()) as OpenApiDocument;

@@ -73,7 +73,7 @@ describe("the files of the pages", () => {
     expect((await fetch(`${without.adminUrl}/console`)).status).toBe(200);
   });
 
-  test("the root of the admin listener leads to the console, that of the public one to nothing", async () => {
+  test("the root of the admin listener leads to the console, that of the public one to nothing for a program", async () => {
     const root = await fetch(server.adminUrl, { redirect: "manual" });
     expect([root.status, root.headers.get("location")]).toEqual([302, "/console"]);
     expect((await fetch(server.publicUrl)).status).toBe(404);

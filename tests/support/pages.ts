@@ -287,13 +287,17 @@ export async function welcomePage(server: ServerClient): Promise<Tab> {
   return tab;
 }
 
-/** A tab with the documentation. */
-export async function docsPage(server: ServerClient, path = "", options: Options = {}): Promise<Tab> {
+/** A tab with the documentation for developers, or for operators. */
+export async function docsPage(
+  server: ServerClient,
+  path = "",
+  { isForOperators = false, ...options }: Options & { readonly isForOperators?: boolean } = {},
+): Promise<Tab> {
   const { width = 1280, theme = "light" } = options;
   const page = await (await browserContext()).newPage();
   await page.setViewport({ width, height: 900 });
   await page.evaluateOnNewDocument(`localStorage.setItem("onair-theme", "${theme}")`);
-  const tab = new Tab(page, `${server.publicUrl}/docs`);
+  const tab = new Tab(page, `${isForOperators ? server.adminUrl : server.publicUrl}/docs`);
   await tab.go(path);
   return tab;
 }

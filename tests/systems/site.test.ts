@@ -1,42 +1,58 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Page } from "puppeteer-core";
+import { describe, expect, test } from "bun:test";
 import { exampleUser } from "../../src/domain/examples.ts";
 import { contentsOf } from "../../src/web/site/make.ts";
-import { browserContext, chromium } from "../support/chromium.ts";
+import { chromium } from "../support/chromium.ts";
 import { docsPage, type Tab, violations } from "../support/pages.ts";
 import { adminKey, testServer } from "../support/server.ts";
 
 const server = await testServer();
 const readme = await Bun.file(`${import.meta.dir}/../../README.md`).text();
-const paths = ["", ...contentsOf(readme).flatMap(({ pages }) => pages.map(({ name }) => `/${name}`))];
+
+/** The pages of each listener. */
+const pathsOf = (isForOperators: boolean) => {
+  const groups = contentsOf(readme).filter(({ reader }) => (reader === "operator") === isForOperators);
+  return ["", "/api", ...groups.flatMap(({ pages }) => pages.map(({ name }) => `/${name}`))];
+};
 
 const beyond = ({ page }: Tab) =>
   page.$eval("html", ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
 
 // Errors of a tab, and its requests to other servers, fail the test.
 describe.skipIf(chromium === null)("the documentation in a browser", () => {
-  test.each(["light", "dark"] as const)("is accessible: %s", async (theme) => {
-    await using tab = await docsPage(server, "", { theme });
-    for (const path of ["", "/operating", "/doctor", "/client", "/performance"]) {
+  test.each([
+    ["light", false, ["", "/first-webhook", "/client", "/api"]],
+    ["dark", false, ["", "/client", "/api"]],
+    ["light", true, ["", "/operating", "/doctor", "/performance", "/api"]],
+    ["dark", true, ["/operating", "/api"]],
+  ] as const)("is accessible: %s, for operators: %p", async (theme, isForOperators, paths) => {
+    await using tab = await docsPage(server, "", { theme, isForOperators });
+    for (const path of paths) {
       await tab.go(path);
       expect(await tab.page.$eval("html", ({ dataset }) => dataset["theme"])).toBe(theme);
+      // The operations of the reference are of one kind: the first ones stand for all.
+      await tab.page.$$eval(".operation", (all) => {
+        for (const one of all.slice(10)) one.remove();
+      });
       const rules = theme === "dark" ? ["color-contrast"] : undefined;
       expect([path, await violations(tab, rules)]).toEqual([path, []]);
       expect([path, await beyond(tab)]).toEqual([path, 0]);
     }
   });
 
-  test("fits a phone, every page with its tables", async () => {
-    await using tab = await docsPage(server, "", { width: 390 });
-    for (const path of paths) {
-      await tab.go(path);
-      expect([path, await beyond(tab)]).toEqual([path, 0]);
-      const tables = await tab.page.$$eval(".prose .scroll", (all) =>
-        all.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),
-      );
-      expect([path, Math.max(0, ...tables)]).toEqual([path, 0]);
-    }
-  });
+  test.each([false, true])(
+    "fits a phone, every page with its tables; for operators: %p",
+    async (isForOperators) => {
+      await using tab = await docsPage(server, "", { width: 390, isForOperators });
+      for (const path of pathsOf(isForOperators)) {
+        await tab.go(path);
+        expect([path, await beyond(tab)]).toEqual([path, 0]);
+        const tables = await tab.page.$$eval(".prose .scroll", (all) =>
+          all.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),
+        );
+        expect([path, Math.max(0, ...tables)]).toEqual([path, 0]);
+      }
+    },
+  );
 
   test("says on a phone whose column a cell is: at the cell, or above a table of two columns", async () => {
     await using tab = await docsPage(server, "/from-kick", { width: 390 });
@@ -70,8 +86,10 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
       'document.querySelector("[role=option][aria-selected=true]")?.textContent.includes("users/search")',
     );
     await tab.press("Enter");
+    await tab.page.waitForFunction('location.pathname + location.hash === "/docs/api#searchUsers"');
+    // The operation is below the bar at the top.
     await tab.page.waitForFunction(
-      'location.pathname + location.hash === "/docs/api#tag/users/GET/public/v1/users/search"',
+      'Math.abs(document.getElementById("searchUsers").getBoundingClientRect().top - 60) < 30',
     );
   });
 
@@ -99,7 +117,7 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
   test("can be read without scripts, the list of pages included", async () => {
     await using tab = await docsPage(server, "", { width: 390 });
     await tab.page.setJavaScriptEnabled(false);
-    await tab.go("/oauth");
+    await tab.go("/client");
     const link = await tab.page.$('.nav a[href="stream"]');
     expect(await link?.isVisible()).toBe(true);
     await link?.click();
@@ -107,95 +125,61 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
   });
 });
 
-/** Elements beyond the right edge of their box or of the window, and names that are broken across lines. */
-async function misfits(page: Page) {
-  const cut = await page.$$eval("pre", (blocks) =>
-    blocks
-      .filter((block) => {
-        const edge = (block.closest(".scalar-code-block") ?? block).getBoundingClientRect().right + 1;
-        return [block, ...block.querySelectorAll("*")].some(
-          (part) => part.getBoundingClientRect().right > edge,
-        );
-      })
-      .map((block) => block.textContent),
-  );
-  const broken = await page.$$eval(".markdown :not(pre) > code", (names) =>
-    names
-      .filter((name) => {
-        const text = name.ownerDocument.createRange();
-        text.selectNodeContents(name);
-        const lines = new Set(Array.from(text.getClientRects(), ({ top }) => Math.round(top)));
-        return lines.size > 1 && !/[\s-]/.test(name.textContent ?? "");
-      })
-      .map((name) => name.textContent),
-  );
-  const beyond = await page.$eval("html", ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
-  return { cut, broken, beyond };
-}
-
-// One page serves all tests of a listener: the script of the reference takes seconds to start.
 describe.skipIf(chromium === null).each([
   ["public", "/public/v1/users/{username}", `/public/v1/users/${exampleUser.username}`],
   ["admin", "/admin/v1/users/{id}", `/admin/v1/users/${exampleUser.id}`],
-])("the reference of the %s listener in a real browser", (name, path, sent) => {
-  const isPublic = name === "public";
-  const url = isPublic ? server.publicUrl : server.adminUrl;
-  const section = `tag/users/GET${path}`;
-  const complaints: string[] = [];
-  const asked = new Set<string>();
-  let page: Page;
-  beforeAll(async () => {
+])("the reference of the %s listener in a browser", (name, path, sent) => {
+  const isForOperators = name === "admin";
+
+  test("sends a request with a pasted token, and shows the answer", async () => {
     await server.load("users", [exampleUser]);
-    page = await (await browserContext()).newPage();
-    page.on("console", (message) => {
-      if (message.type() === "error") complaints.push(message.text());
-    });
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("request", (request) => {
-      if (!request.url().startsWith("data:")) asked.add(new URL(request.url()).origin);
-    });
-    await page.setViewport({ width: 1280, height: 1000 });
-    // Sections are rendered when they become visible.
-    await page.goto(`${url}${isPublic ? "/docs/api" : "/docs"}#${section}`);
-    await page.waitForSelector("input[placeholder=Token]", { timeout: 30_000 });
-    await page.waitForSelector(".scalar-code-block pre .line", { timeout: 30_000 });
-  }, 60_000);
-  afterAll(() => page?.browserContext().close());
-
-  test("loads without requests to any other server", async () => {
-    await page.waitForSelector("::-p-text(Get an access token)", { timeout: 30_000 });
-    expect(await page.title()).toBe(isPublic ? "On Air API" : "On Air Admin API");
-    expect(await page.$eval("html", ({ lang }) => lang)).toBe("en");
-    expect(await page.$eval("link[rel~=icon]", (link) => link.getAttribute("href"))).toStartWith(
-      "data:image",
-    );
-    expect([...asked]).toEqual([url]);
-    expect(complaints).toEqual([]);
-  });
-
-  test.each([1280, 400])("wraps code and does not break names in a window of %d pixels", async (width) => {
-    await page.setViewport({ width, height: 1000 });
-    await page.waitForSelector(".scalar-code-block pre .line");
-    expect(await misfits(page)).toEqual({ cut: [], broken: [], beyond: 0 });
-  });
-
-  test("accepts a pasted token, and sends its example with it", async () => {
-    const token = isPublic ? (await server.application({ scopes: ["users:read"] })).token : adminKey;
-    await page.setViewport({ width: 1280, height: 1000 });
-    const field = await page.waitForSelector("input[placeholder=Token]");
-    await field?.evaluate((input) => (input as unknown as { select(): void }).select());
-    await page.keyboard.sendCharacter(token);
-    const button = await page.waitForSelector(`[id$="${section}"] button.show-api-client-button`);
-    // Clicked by script, because sections above still load and move it.
-    await button?.evaluate((element) => element.click());
-    await page.waitForSelector("::-p-text(Send Request)");
-    const answered = page.waitForResponse((answer) => answer.url() === url + sent);
-    await page.keyboard.down("Control");
-    await page.keyboard.press("Enter");
-    await page.keyboard.up("Control");
+    const token = isForOperators ? adminKey : (await server.application({ scopes: ["users:read"] })).token;
+    await using tab = await docsPage(server, "/api", { isForOperators });
+    const button = await tab.page.waitForSelector(`[data-method=GET][data-path="${path}"] .try`);
+    await button?.evaluate((one) => one.click());
+    await tab.fill(isForOperators ? "Operator key" : "Access token", token);
+    expect(await violations(tab)).toEqual([]);
+    const answered = tab.page.waitForResponse((answer) => new URL(answer.url()).pathname === sent);
+    await tab.clickInDialog("Send");
     const answer = await answered;
     expect(answer.request().headers()["authorization"]).toBe(`Bearer ${token}`);
-    expect([answer.status(), await answer.json()]).toMatchObject([200, { user: { id: exampleUser.id } }]);
-    await page.waitForSelector("::-p-text(200 OK)");
+    await tab.see("200");
+    await tab.see(`"username": "${exampleUser.username}"`);
+    expect(await violations(tab)).toEqual([]);
+    await tab.press("Escape");
+    expect(await tab.page.$("dialog")).toBeNull();
   });
+
+  test("can be read without scripts", async () => {
+    await using tab = await docsPage(server, "", { isForOperators });
+    await tab.page.setJavaScriptEnabled(false);
+    await tab.go("/api");
+    const operation = await tab.page.waitForSelector(`[data-method=GET][data-path="${path}"]`);
+    const text = await operation?.evaluate((one) => one.textContent);
+    expect(text).toContain(`curl -H "Authorization: Bearer $`);
+    expect(text).toContain(sent);
+  });
+});
+
+test.skipIf(chromium === null)("on paper there is only the content, in dark text on white", async () => {
+  await using tab = await docsPage(server, "/client", { theme: "dark" });
+  await tab.page.emulateMediaType("print");
+  const seen = await tab.page.evaluate(`[".side", ".top", ".contents", ".take"].filter((one) =>
+    document.querySelector(one).checkVisibility())`);
+  expect(seen).toEqual([]);
+  const colors = await tab.page.evaluate(`[document.body, document.querySelector(".prose h1")].map((one) => {
+    const { backgroundColor, color } = getComputedStyle(one);
+    return [backgroundColor, color];
+  })`);
+  const dark = "rgb(20, 23, 28)";
+  expect(colors).toEqual([
+    ["rgb(255, 255, 255)", dark],
+    ["rgba(0, 0, 0, 0)", dark],
+  ]);
+  // Nothing is cut off: code wraps.
+  const cut = await tab.page.$$eval(
+    ".code > div",
+    (all) => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length,
+  );
+  expect(cut).toBe(0);
 });

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { find, operationsOf } from "../../src/web/docs/search.ts";
+import { contentsOf } from "../../src/web/site/make.ts";
 import { rendered } from "../../src/web/site/markdown.ts";
-import { testServer } from "../support/server.ts";
+import { json, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
 const open = (path: string, init?: RequestInit) => fetch(server.publicUrl + path, init);
+const readme = await Bun.file(`${import.meta.dir}/../../README.md`).text();
 
 /** The addresses that a page leads to or is made of. */
 const addressesOf = (html: string) =>
@@ -13,52 +15,125 @@ const unescaped = (text: string) => text.replaceAll("&amp;", "&");
 
 const idsOf = (html: string) => [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id = ""]) => id);
 
-/** Every page of the site that links lead to from the front, by its path. */
-async function allPages(): Promise<Map<string, string>> {
+/** Every page of the site that links lead to from the front of a listener, by its path. */
+async function allPages(listener: string): Promise<Map<string, string>> {
   const pages = new Map<string, string>();
   for (const todo = ["/docs"]; todo.length > 0; ) {
     const path = todo.pop() ?? "";
     if (pages.has(path)) continue;
-    const answer = await open(path);
+    const answer = await fetch(listener + path);
     expect([path, answer.status]).toEqual([path, 200]);
     const html = await answer.text();
     pages.set(path, html);
     for (const address of addressesOf(html)) {
-      const { origin, pathname } = new URL(address, server.publicUrl + path);
-      const isPage = /^\/docs(\/[a-z0-9-]+)?$/.test(pathname) && pathname !== "/docs/api";
-      if (origin === server.publicUrl && isPage) todo.push(pathname);
+      const { origin, pathname } = new URL(address, listener + path);
+      if (origin === listener && /^\/docs(\/[a-z0-9-]+)?$/.test(pathname)) todo.push(pathname);
     }
   }
   return pages;
 }
 
+const listeners = [
+  ["public", "developer", server.publicUrl],
+  ["admin", "operator", server.adminUrl],
+] as const;
+
 describe("the documentation at /docs", () => {
-  test("has every page of docs/, and each of its links leads to a page, a heading or a file", async () => {
-    const pages = await allPages();
+  test("has each page of docs/ on one listener, that of its readers", () => {
     const files = [...new Bun.Glob("*.md").scanSync(`${import.meta.dir}/../../docs`)];
-    expect([...pages.keys()].sort()).toEqual(
-      ["/docs", ...files.map((file) => `/docs/${file.slice(0, -3)}`)].sort(),
-    );
-    const broken: string[] = [];
-    const others = new Set<string>();
-    for (const [path, html] of pages) {
-      for (const address of addressesOf(html)) {
-        const url = new URL(address, server.publicUrl + path);
-        if (url.origin !== server.publicUrl) continue;
-        const target = pages.get(url.pathname);
-        const anchor = decodeURIComponent(url.hash.slice(1));
-        if (target === undefined) others.add(url.pathname);
-        else if (anchor && !idsOf(target).includes(anchor)) broken.push(`${path} → ${address}`);
+    const groups = contentsOf(readme);
+    const names = groups.flatMap(({ pages }) => pages.map(({ name }) => `${name}.md`));
+    expect(names.sort()).toEqual(files.sort());
+    expect(new Set(groups.map(({ reader }) => reader))).toEqual(new Set(["developer", "operator"]));
+    expect(() => contentsOf("## More\n\n### Elsewhere\n\n- [A](docs/a.md): b")).toThrow("Elsewhere");
+  });
+
+  test.each(listeners)(
+    "of the %s listener leads from each page to pages, headings and files",
+    async (_, reader, url) => {
+      const pages = await allPages(url);
+      const own = contentsOf(readme).filter((group) => group.reader === reader);
+      expect([...pages.keys()].sort()).toEqual(
+        [
+          "/docs",
+          "/docs/api",
+          ...own.flatMap((group) => group.pages.map(({ name }) => `/docs/${name}`)),
+        ].sort(),
+      );
+      // An operator is led to the guides for developers. The public listener names nothing of the admin listener.
+      const elsewhere = reader === "operator" ? await allPages(server.publicUrl) : new Map<string, string>();
+      const broken: string[] = [];
+      const others = new Set<string>();
+      for (const [path, html] of pages) {
+        for (const address of addressesOf(html)) {
+          const { origin, pathname, hash } = new URL(address, url + path);
+          const target = origin === url ? pages.get(pathname) : elsewhere.get(pathname);
+          const isOwn = origin === url || (reader === "operator" && origin === server.publicUrl);
+          if (isOwn && target === undefined) others.add(origin + pathname);
+          const anchor = decodeURIComponent(hash.slice(1));
+          if (target && anchor && !idsOf(target).includes(anchor)) broken.push(`${path} → ${address}`);
+        }
+        expect([path, idsOf(html).length]).toEqual([path, new Set(idsOf(html)).size]);
+        if (reader === "developer") expect(html).not.toContain(server.adminUrl);
       }
-      expect([path, idsOf(html).length]).toEqual([path, new Set(idsOf(html)).size]);
+      expect(broken).toEqual([]);
+      for (const other of others) expect([other, (await fetch(other)).status]).toEqual([other, 200]);
+      const another = reader === "developer" ? "operating" : "stream";
+      expect((await fetch(`${url}/docs/${another}`)).status).toBe(404);
+    },
+  );
+
+  test("names the address at which it was asked, and no cache may give that to others", async () => {
+    const at = async (headers: Record<string, string>, path = "/docs/first-webhook") => {
+      const answer = await open(path, { headers });
+      return [await answer.text(), answer.headers.get("cache-control")] as const;
+    };
+    const [html, caching] = await at({ host: "API.lan:8080" });
+    expect(html).toContain("http://api.lan:8080/oauth/token");
+    expect(html).not.toContain("http://127.0.0.1:8080");
+    expect(caching).toBe("private, no-cache");
+    expect((await at({}))[0]).toContain(`${server.publicUrl}/oauth/token`);
+    for (const path of ["/docs/api", "/docs/search.json"])
+      expect((await at({ host: "api.lan:8080" }, path))[0]).toContain("http://api.lan:8080/");
+    // What is no plain host name is not repeated, nor what a proxy or an attacker adds.
+    for (const host of [
+      'x"><script>',
+      `${"a".repeat(300)}.example`,
+      "evil.example/path",
+      "evil.example:123456",
+    ])
+      expect((await at({ host }))[0]).not.toContain(host);
+    const forwarded = { "x-forwarded-host": "evil.example", forwarded: "host=evil.example" };
+    expect((await at(forwarded))[0]).not.toContain("evil.example");
+  });
+
+  test("names the address and the brand of the platform where they are settings", async () => {
+    const logo = `${import.meta.dir}/../../src/api/public/assets/profile-picture.png`;
+    const look = ["--portal-name", "Kite <TV>", "--portal-accent", "#ff8800", "--portal-logo", logo];
+    const own = await ownServer({ args: ["--public-url", "https://api.kite.example/live", ...look] });
+    for (const path of ["/docs", "/docs/stream", "/docs/api", "/docs/search.json"]) {
+      const answer = await fetch(own.publicUrl + path, { headers: { host: "evil.example" } });
+      expect(answer.headers.get("cache-control")).toBe("no-cache");
+      const text = await answer.text();
+      expect(text).not.toMatch(/evil\.example|On Air/);
+      expect(text).toContain(path === "/docs/search.json" ? "Kite <TV>" : "<bdi>Kite &lt;TV&gt;</bdi>");
+      if (path !== "/docs") expect(text).toContain("https://api.kite.example/live/public/v1/events/stream");
+      if (path === "/docs/search.json") continue;
+      for (const part of ["theme.css", "logo"]) {
+        const address = addressesOf(text).find((one) => one.endsWith(part)) ?? "";
+        expect((await fetch(new URL(address, own.publicUrl + path))).status).toBe(200);
+      }
     }
-    expect(broken).toEqual([]);
-    expect(others).toContain("/docs/api");
-    for (const path of others) expect([path, (await open(path)).status]).toEqual([path, 200]);
+    expect(await (await fetch(`${own.publicUrl}/docs/theme.css`)).text()).toContain("--accent: #ff8800");
+    // Operators read the product's own pages.
+    const operating = await (await fetch(`${own.adminUrl}/docs/operating`)).text();
+    expect(operating).toContain("<bdi>On Air</bdi>");
+    expect(operating).toContain('href="https://api.kite.example/live/docs"');
+    expect(operating).toContain(`${own.adminUrl}/docs`);
   });
 
   test("runs and loads nothing but files of its own, which are kept for good", async () => {
-    for (const path of ["/docs", "/docs/oauth"]) {
+    for (const path of ["/docs", "/docs/stream", "/docs/api"]) {
       const answer = await open(path);
       const policy = answer.headers.get("content-security-policy") ?? "";
       expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
@@ -80,18 +155,18 @@ describe("the documentation at /docs", () => {
   });
 
   test("is compressed where that is understood, and not sent twice", async () => {
-    const plain = await open("/docs/delivery", { headers: { "accept-encoding": "identity" } });
+    const plain = await open("/docs/stream", { headers: { "accept-encoding": "identity" } });
     expect(plain.headers.get("content-encoding")).toBeNull();
     const html = await plain.text();
     const init = { headers: { "accept-encoding": "gzip" }, decompress: false };
-    const zipped = await open("/docs/delivery", init);
+    const zipped = await open("/docs/stream", init);
     expect(zipped.headers.get("vary")).toBe("accept-encoding");
     const bytes = new Uint8Array(await zipped.arrayBuffer());
     expect(bytes.length).toBeLessThan(html.length / 2);
     expect(new TextDecoder().decode(Bun.gunzipSync(bytes))).toBe(html);
     const etag = plain.headers.get("etag") ?? "";
     const again = { headers: { "accept-encoding": "identity", "if-none-match": etag } };
-    expect((await open("/docs/delivery", again)).status).toBe(304);
+    expect((await open("/docs/stream", again)).status).toBe(304);
     expect(zipped.headers.get("etag")).not.toBe(etag);
   });
 
@@ -101,8 +176,8 @@ describe("the documentation at /docs", () => {
     ["/docs/files/nothing.js", 404],
     ["/docs/files/__proto__", 404],
     ["/docs/constructor", 404],
-    ["/docs/oauth/", 404],
-    ["/docs/oauth.md", 404],
+    ["/docs/stream/", 404],
+    ["/docs/stream.md", 404],
     ["/docs/..%2fpackage.json", 404],
   ])("GET %s is %d, for a program as JSON", async (path, status) => {
     const answer = await open(path);
@@ -121,13 +196,19 @@ describe("the documentation at /docs", () => {
   });
 
   test("answers HEAD like GET, and refuses other methods", async () => {
-    expect((await open("/docs/oauth", { method: "HEAD" })).status).toBe(200);
-    expect((await open("/docs/oauth", { method: "POST" })).status).toBe(405);
+    expect((await open("/docs/stream", { method: "HEAD" })).status).toBe(200);
+    expect((await open("/docs/stream", { method: "POST" })).status).toBe(405);
   });
 
-  test("is not on the admin listener, whose /docs is the reference of its API", async () => {
-    expect(await (await fetch(`${server.adminUrl}/docs`)).text()).toContain("On Air Admin API");
-    expect((await fetch(`${server.adminUrl}/docs/oauth`)).status).toBe(404);
+  test("is where the root of the public listener leads a browser; a program gets what it gets elsewhere", async () => {
+    const root = await open("/", { redirect: "manual", headers: { accept: "text/html,*/*;q=0.8" } });
+    expect([root.status, root.headers.get("vary")]).toEqual([302, "accept"]);
+    const location = new URL(root.headers.get("location") ?? "", server.publicUrl);
+    expect(location.href).toBe(`${server.publicUrl}/docs`);
+    for (const accept of ["*/*", "application/json", "text/html;q=0"]) {
+      const answer = await open("/", { redirect: "manual", headers: { accept } });
+      expect([answer.status, await json(answer)]).toMatchObject([404, { code: "not_found" }]);
+    }
   });
 });
 
@@ -197,8 +278,26 @@ describe("the search", () => {
     ["  ", []],
     ["unheard", []],
     [".*", []],
+    // A typing error: a letter that is wrong, missing, too many, or swapped with its neighbour.
+    ["signatuers", ["Signatures"]],
+    ["retreis", ["Retries", "Elsewhere"]],
+    ["singing", ["Signing in", "Signatures"]],
+    ["pcke", ["Signing in"]],
+    ["secert whsec_", ["Signatures"]],
+    ["signalures", ["Signatures"]],
+    // Too far away, or too short.
+    ["signals", []],
+    ["hwo", []],
+    ["x".repeat(5_000), []],
   ])("%o finds %o", (query, found) => {
     expect(headings(query)).toEqual(found);
+  });
+
+  test("looks for typing errors in bounded work", () => {
+    const many = Array.from({ length: 40 }, (_, i) => entry(`Part ${i}`, `word${i}x `.repeat(2_000)));
+    const started = performance.now();
+    find(many, Array.from({ length: 500 }, (_, i) => `wrod${i}yz`).join(" "));
+    expect(performance.now() - started).toBeLessThan(2_000);
   });
 
   test("shows what stands around a word", () => {
@@ -209,6 +308,6 @@ describe("the search", () => {
   test("has an entry for each operation of the API, at its place in the reference", async () => {
     const document = (await (await open("/openapi.json")).json()) as Parameters<typeof operationsOf>[0];
     const [found] = find(operationsOf(document), "users/search");
-    expect(found).toMatchObject({ page: "api", anchor: "tag/users/GET/public/v1/users/search" });
+    expect(found).toMatchObject({ page: "api", anchor: "searchUsers" });
   });
 });

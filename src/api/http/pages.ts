@@ -2,6 +2,7 @@ import type { AnyElysia } from "elysia";
 import { DomainError } from "../../domain/errors.ts";
 import { hour } from "../../domain/time.ts";
 import type { PageFiles, PageName } from "../../web/make.ts";
+import { accentStyle } from "./accent.ts";
 import { cacheableFor, cachedLast, contentOf, replyCompressed, replyContent } from "./content.ts";
 import { type ExtraHeaders, type RequestContext, reply } from "./context.ts";
 import { asGate, handlerContext, openGate } from "./input.ts";
@@ -200,20 +201,24 @@ export function pageRoutes(
   pageRoute(app, "file", `${path}/files/:file`, async (requestContext, { file = "" }) =>
     replyFile(requestContext, file, found((await pageFiles()).files, file)),
   );
-  pageRoute(app, "page", `${path}/theme.css`, (requestContext) => replyTheme(requestContext, look));
-  const { logo } = look;
-  if (logo) {
-    pageRoute(app, "page", `${path}/logo`, async (requestContext) => {
-      const caching = { "cache-control": "no-cache", "content-security-policy": policy };
-      return reply(requestContext, 200, await logo.bytes(), { "content-type": logo.type, ...caching });
-    });
-  }
+  lookRoutes(app, path, look);
   for (const of of [path, `${path}/*`, ...(isRoot ? ["/"] : [])])
     pageRoute(app, "page", of, async (requestContext) => {
       const { entries } = await pageFiles();
       const text = htmlOf({ page, base: prefix() + path, look, entries });
       return reply(requestContext, 200, text, pageHeaders);
     });
+}
+
+/** Serves the accent colour of a page as a style sheet, and its logo. */
+export function lookRoutes(app: AnyElysia, path: string, look: PageLook): void {
+  pageRoute(app, "page", `${path}/theme.css`, (requestContext) => replyTheme(requestContext, look));
+  const { logo } = look;
+  if (!logo) return;
+  pageRoute(app, "page", `${path}/logo`, async (requestContext) => {
+    const caching = { "cache-control": "no-cache", "content-security-policy": policy };
+    return reply(requestContext, 200, await logo.bytes(), { "content-type": logo.type, ...caching });
+  });
 }
 
 /** Returns the value of a name. Throws `not_found`. */
@@ -242,32 +247,10 @@ export async function replyFile(
 
 /** Returns the accent colour as a style sheet, because the policy forbids inline styles. */
 function replyTheme(requestContext: RequestContext, { accent }: PageLook): Response {
-  return reply(requestContext, 200, accent ? themeOf(accent) : "", {
+  return reply(requestContext, 200, accent ? accentStyle(accent) : "", {
     "content-type": types["css"] ?? "",
     "cache-control": "no-cache",
   });
-}
-
-/** Returns the colours derived from an accent, so that text on it and links are readable with any accent. */
-function themeOf(accent: string): string {
-  return `:root {
-  --accent: ${accent};
-  --on-accent: ${luminance(accent) > 0.18 ? "#0d0f13" : "#ffffff"};
-  --link: light-dark(color-mix(in oklab, ${accent} 55%, black), color-mix(in oklab, ${accent} 45%, white));
-  --tint: color-mix(in srgb, ${accent} 10%, var(--surface));
-}
-`;
-}
-
-/** Returns the relative luminance of a hexadecimal colour (WCAG 2.2). */
-function luminance(color: string): number {
-  const digits =
-    color.length === 4 ? [...color.slice(1)].map((digit) => digit + digit) : color.match(/[0-9a-f]{2}/gi);
-  const [red = 0, green = 0, blue = 0] = (digits ?? []).map((pair) => {
-    const part = Number.parseInt(pair, 16) / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
 interface HtmlOptions {

@@ -61,6 +61,10 @@ export interface PublicDeps {
   readonly now: () => number;
   /** The external URL of the listener, without a trailing slash. */
   readonly publicUrl: () => string;
+  /** The same if it is a setting; absent or null: it is where the listener listens. */
+  readonly setUrl?: string | null;
+  /** The name and the brand of the platform; absent: those of On Air. */
+  readonly look?: PageLook;
   readonly publicKey: () => PublicKeyForms;
   /** The maximum number of subscriptions of an application without its own limit. */
   readonly defaultSubscriptionLimit: () => number;
@@ -70,7 +74,7 @@ export interface PublicDeps {
   readonly loginUrl: string | null;
   /** The max-age of Strict-Transport-Security, in seconds; 0 or absent: the header is not sent. */
   readonly hstsSeconds?: number;
-  /** Title and branding of the portal; absent or null: the portal is off. */
+  /** Whether there is a portal, and whether it offers the platform's login; absent or null: the portal is off. */
   readonly portal?: PageLook | null;
   /** The application through which owners sign in to the portal; absent or null: they cannot. */
   readonly portalLogin?: string | null;

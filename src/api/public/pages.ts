@@ -1,22 +1,18 @@
 import { readFileSync } from "node:fs";
-import type { AnyElysia } from "elysia";
 import { DomainError } from "../../domain/errors.ts";
 import { isThisMachineAlone } from "../../runtime/client-address.ts";
-import { cacheableFor, cachedLast, contentOf, replyCompressed, replyContent } from "../http/content.ts";
+import { cacheableFor, contentOf, replyContent } from "../http/content.ts";
 import { type RequestContext, reply } from "../http/context.ts";
+import { docsPath, isBrowser } from "../http/docs.ts";
 import {
-  contentsOf,
   font,
   fontHeaders,
   fontPath,
   found,
   isFromPage,
   knownHosts,
-  pageFiles,
-  pageHeaders,
   pageRoute,
   pageRoutes,
-  replyFile,
 } from "../http/pages.ts";
 import { replyStream } from "../stream/event-stream.ts";
 import bannerFile from "./assets/category-banner.png" with { type: "file" };
@@ -25,8 +21,8 @@ import profileFile from "./assets/profile-picture.png" with { type: "file" };
 import type { PublicDeps, PublicListener } from "./listener.ts";
 
 /*
- * What the public listener serves to browsers beside the portal: the default pictures, the documentation, and the start
- * page of `onair dev`.
+ * What the public listener serves to browsers beside the portal: the default pictures, and the root with the start page
+ * of `onair dev`.
  */
 
 const paths = {
@@ -56,35 +52,20 @@ export function assetRoutes(app: PublicListener): void {
   }
 }
 
-const docsPath = "/docs";
-
-/** The documentation, loaded when it is first asked for. */
-const site = cachedLast(async () => {
-  const { files, ...names } = await (await import("../../web/site/bundle.ts")).site();
-  return { files: contentsOf(files), ...names };
-});
-
-/** Whether the client is a browser, which gets a page in place of a JSON error. */
-const isBrowser = ({ request }: RequestContext) => request.headers.get("accept")?.includes("text/html");
-
-/** Serves the documentation, its files, and the font of pages without files. `/docs/api` is the API reference. */
-export function docsRoutes(app: AnyElysia): void {
-  for (const of of [docsPath, `${docsPath}/:page`])
-    pageRoute(app, "page", of, async (requestContext, { page = "" }) => {
-      const { files, pages, missing } = await site();
-      if (!Object.hasOwn(pages, page) && isBrowser(requestContext)) {
-        const { body } = found(files, missing);
-        return reply(requestContext, 404, body, { ...pageHeaders, vary: "accept" });
-      }
-      return replyCompressed(requestContext, found(files, found(pages, page)), pageHeaders);
-    });
+/** Serves the font of pages without files. */
+export function fontRoute(app: PublicListener): void {
   pageRoute(app, "file", fontPath, async (requestContext) =>
     replyContent(requestContext, await font(), fontHeaders),
   );
-  pageRoute(app, "file", `${docsPath}/files/:file`, async (requestContext, { file = "" }) => {
-    const { files } = await site();
-    const content = found(Object.hasOwn(files, file) ? files : (await pageFiles()).files, file);
-    return replyFile(requestContext, file, content);
+}
+
+/** The root of the listener leads a browser to the documentation. For other clients it is an unknown path. */
+function rootRoute(app: PublicListener): void {
+  pageRoute(app, "page", "/", (requestContext) => {
+    if (!isBrowser(requestContext)) return found({}, "/");
+    // Relative, because a proxy may serve the listener below another path.
+    const headers = { location: docsPath.slice(1), vary: "accept" };
+    return reply(requestContext, 302, null, headers);
   });
 }
 
@@ -97,11 +78,15 @@ function isHere({ request: { headers }, clientAddress }: RequestContext): boolea
 }
 
 /**
- * The start page of `onair dev`, at the root of the public listener. It shows secrets, so its data is available only to
- * the page itself and under host names that cannot be rebound; secrets are sent only to this machine.
+ * The root of the public listener: the start page of `onair dev`, or the way to the documentation. The start page
+ * shows secrets, so its data is available only to the page itself and under host names that cannot be rebound; secrets
+ * are sent only to this machine.
  */
 export function welcomeRoutes(app: PublicListener, { outcomes, welcome }: PublicDeps): void {
-  if (!welcome) return;
+  if (!welcome) {
+    rootRoute(app);
+    return;
+  }
   const requirePage = (request: Request) => {
     if (isFromPage(request) && isOwnHost(request.headers.get("host"))) return;
     throw new DomainError("not_found", "There is nothing at this path");

@@ -174,7 +174,7 @@ export function testRoutes(app: TokenListener, { access, catalogue, engine }: Pu
         operationId: "streamTestWebhook",
         tags: ["Deliveries"],
         summary: "Watch Test Webhook",
-        description: `Sends a sample event like [Test Webhook](#tag/deliveries/POST/public/v1/events/test), and streams each step as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html). The first event, \`request\`, has the request. An event \`stage\` follows for each completed \`stage\` (\`dns\`, \`connect\`, \`tls\`, \`sent\`: the request is written, \`first_byte\`: the status has arrived), with \`at_ms\`, the milliseconds since the start. The last event, \`exchange\`, has the \`data\` of Test Webhook. A test takes at most 15 seconds. Both operations share their limits. ${limits}`,
+        description: `Sends a sample event like [Test Webhook](#testWebhook), and streams each step as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html). The first event, \`request\`, has the request. An event \`stage\` follows for each completed \`stage\` (\`dns\`, \`connect\`, \`tls\`, \`sent\`: the request is written, \`first_byte\`: the status has arrived), with \`at_ms\`, the milliseconds since the start. The last event, \`exchange\`, has the \`data\` of Test Webhook. A test takes at most 15 seconds. Both operations share their limits. ${limits}`,
       },
     },
   );

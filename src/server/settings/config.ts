@@ -325,19 +325,19 @@ const table = {
   portalName: {
     value: "NAME",
     default: "On Air",
-    help: "name of the platform in the portal",
+    help: "name of the platform in the portal and in its documentation",
     read: nonEmpty,
   },
   portalAccent: {
     value: "COLOR",
     default: null,
-    help: "accent colour of the portal, like #1a73e8",
+    help: "accent colour of the portal and of the documentation, like #1a73e8",
     read: hexColor,
   },
   portalLogo: {
     value: "FILE",
     default: null,
-    help: "logo of the portal: an SVG, PNG, JPEG or WebP file",
+    help: "logo of the portal and of the documentation: an SVG, PNG, JPEG or WebP file",
     read: pictureFile,
   },
   portalLogin: {

@@ -34,24 +34,94 @@ function wantedOf(word: string): Wanted {
   return { word, stem: stem.length < 4 ? word : stem };
 }
 
-/** Returns the entries that contain all words of `query`, best first: matches in headings count more than in text. */
+/**
+ * Returns the entries that contain all words of `query`, best first: matches in headings count more than in text. A
+ * word that no entry contains is taken for a typing error of the words that are most like it.
+ */
 export function find(entries: readonly Entry[], query: string): Found[] {
-  const typed = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const typed = query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, maxWords);
   const telling = typed.filter((word) => !fillers.has(word));
-  const words = (telling.length > 0 ? telling : typed).map(wantedOf);
+  const words = (telling.length > 0 ? telling : typed).map((word) => meant(entries, word).map(wantedOf));
   if (words.length === 0) return [];
   const scored = entries
     .map((entry) => ({ entry, score: scoreOf(entry, words) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
-  return scored.slice(0, maxFound).map(({ entry }) => ({ ...entry, excerpt: excerptOf(entry.text, words) }));
+  const all = words.flat();
+  return scored.slice(0, maxFound).map(({ entry }) => ({ ...entry, excerpt: excerptOf(entry.text, all) }));
 }
 
-function scoreOf({ title, heading, anchor, text }: Entry, words: readonly Wanted[]): number {
+/** The most words of a query that count. */
+const maxWords = 8;
+/** Longer words have no typing errors that are looked for. */
+const longestWord = 32;
+
+/** Returns the words that a typed one may mean: itself where an entry contains it, else those that are most like it. */
+function meant(entries: readonly Entry[], typed: string): readonly string[] {
+  const wanted = wantedOf(typed);
+  const isKnown = entries.some(({ title, heading, text }) =>
+    [title, heading, text].some((part) => matches(part, wanted) > 0),
+  );
+  const most = typed.length < 4 || typed.length > longestWord ? 0 : typed.length < 8 ? 1 : 2;
+  if (isKnown || most === 0) return [typed];
+  let nearest: string[] = [];
+  let least = most;
+  for (const word of wordsOf(entries)) {
+    if (Math.abs(word.length - typed.length) > least) continue;
+    const distance = distanceOf(typed, word);
+    if (distance > least) continue;
+    if (distance < least) nearest = [];
+    least = distance;
+    nearest.push(word);
+  }
+  return nearest.length > 0 ? nearest : [typed];
+}
+
+const vocabularies = new WeakMap<readonly Entry[], ReadonlySet<string>>();
+
+/** Returns the words of all entries, in which typing errors are looked up. */
+function wordsOf(entries: readonly Entry[]): ReadonlySet<string> {
+  const known = vocabularies.get(entries);
+  if (known) return known;
+  const all = entries.map(({ title, heading, text }) => `${title} ${heading} ${text}`.toLowerCase());
+  const words = new Set(all.flatMap((text) => text.match(/[\p{L}\p{N}]{4,32}/gu) ?? []));
+  vocabularies.set(entries, words);
+  return words;
+}
+
+/**
+ * The number of letters that are wrong, missing, too many or swapped with their neighbour (optimal string alignment
+ * distance).
+ */
+function distanceOf(one: string, other: string): number {
+  let [before, last]: [number[], number[]] = [[], Array.from({ length: other.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const isSame = one[i - 1] === other[j - 1];
+      const isSwapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      row[j] = Math.min(
+        (last[j] ?? 0) + 1,
+        (row[j - 1] ?? 0) + 1,
+        (last[j - 1] ?? 0) + (isSame ? 0 : 1),
+        isSwapped ? (before[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+      );
+    }
+    [before, last] = [last, row];
+  }
+  return last[other.length] ?? 0;
+}
+
+/** @param words the alternatives for each word of the query */
+function scoreOf({ title, heading, anchor, text }: Entry, words: readonly (readonly Wanted[])[]): number {
   let score = 0;
-  for (const word of words) {
-    const inTitle = anchor === "" ? 12 * matches(title, word) : matches(title, word);
-    const found = inTitle + 8 * matches(heading, word) + matches(text, word);
+  for (const alternatives of words) {
+    const found = Math.max(
+      ...alternatives.map((word) => {
+        const inTitle = anchor === "" ? 12 * matches(title, word) : matches(title, word);
+        return inTitle + 8 * matches(heading, word) + matches(text, word);
+      }),
+    );
     if (found === 0) return 0;
     score += found;
   }
@@ -82,26 +152,19 @@ function excerptOf(text: string, words: readonly Wanted[]): string {
 
 interface OpenApiDocument {
   readonly paths: Readonly<
-    Record<
-      string,
-      Readonly<Record<string, { summary?: string; description?: string; tags?: readonly string[] }>>
-    >
+    Record<string, Readonly<Record<string, { operationId: string; summary?: string; description?: string }>>>
   >;
 }
 
 /** The operations of the API reference as entries, found by method, path, summary and description. */
 export function operationsOf({ paths }: OpenApiDocument): Entry[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { summary = "", description = "", tags = [] }]) => {
-      const call = `${method.toUpperCase()} ${path}`;
-      const tag = (tags[0] ?? "default").toLowerCase().replaceAll(" ", "-");
-      return {
-        page: "api",
-        title: "API reference",
-        heading: `${summary} (${call})`,
-        anchor: `tag/${tag}/${method.toUpperCase()}${path}`,
-        text: description,
-      };
-    }),
+    Object.entries(methods).map(([method, { operationId, summary = "", description = "" }]) => ({
+      page: "api",
+      title: "API reference",
+      heading: `${summary} (${method.toUpperCase()} ${path})`,
+      anchor: operationId,
+      text: description,
+    })),
   );
 }

@@ -84,7 +84,7 @@ function led(target: string, linkTo: (path: string) => string): string {
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', amp: "&" };
 
 /** The text content of rendered Markdown. */
-function textOf(html: string): string {
+export function textOf(html: string): string {
   return html
     .replace(/<\/(?:td|th|li|p|h\d|pre)>/g, " ")
     .replace(/<[^>]*>/g, "")

@@ -1,0 +1,312 @@
+import { rendered } from "./markdown.ts";
+import type { ReferenceParts } from "./pages.ts";
+import { type Call, samplesOf } from "./samples.ts";
+import { fieldsHtml, type Schema, schemaAnchor, typeHtml } from "./schemas.ts";
+
+/*
+ * The API reference, made from an OpenAPI document: readable and linked without scripts. The script of the pages adds
+ * the search, and sends requests.
+ */
+
+/** What the reference reads of an OpenAPI 3.1 document. */
+export interface OpenApiDocument {
+  readonly info: { readonly title: string; readonly description: string; readonly version: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description?: string }[];
+  readonly paths: Readonly<Record<string, Methods>>;
+  readonly webhooks?: Readonly<Record<string, Methods>>;
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>> & {
+    readonly schemas?: Readonly<Record<string, Schema>>;
+  };
+}
+
+type Methods = Readonly<Record<string, Operation>>;
+type Ref = { readonly $ref: string };
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly "x-roles"?: readonly string[];
+  readonly parameters?: readonly (Parameter | Ref)[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: Contents };
+  readonly responses: Readonly<Record<string, Response | Ref>>;
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema: Schema;
+  readonly example?: unknown;
+}
+
+interface Response {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Contents;
+}
+
+type Contents = Readonly<
+  Record<
+    string,
+    {
+      readonly schema?: Schema;
+      readonly example?: unknown;
+      readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+    }
+  >
+>;
+
+/** An operation at its place in the document. */
+interface Placed {
+  readonly method: string;
+  readonly path: string;
+  readonly isWebhook: boolean;
+  readonly operation: Operation;
+}
+
+const text = (plain: string) => Bun.escapeHTML(plain);
+
+/** Returns the parts of the page. Throws when the document refers to a component that it does not have. */
+export function referenceOf(document: OpenApiDocument): ReferenceParts {
+  const placed = operationsOf(document);
+  const { title, description, version } = document.info;
+  const introduction = rendered(description, (path) => path);
+  const groups = document.tags
+    .map((tag) => ({ ...tag, all: placed.filter(({ operation }) => operation.tags?.[0] === tag.name) }))
+    .filter(({ all }) => all.length > 0);
+  const contents = groups.map(
+    ({ name, all }) => `<h3><a href="#${tagAnchor(name)}">${text(name)}</a></h3>
+<ul>${all.map((one) => `<li><a href="#${anchorOf(one)}">${callHtml(one)}<span>${text(one.operation.summary)}</span></a></li>`).join("")}</ul>`,
+  );
+  const sections = groups.map(
+    ({
+      name,
+      description = "",
+      all,
+    }) => `<section><h2 id="${tagAnchor(name)}"><a href="#${tagAnchor(name)}">${text(name)}</a></h2>
+${markdown(description)}
+${all.map((one) => operationHtml(document, one)).join("\n")}</section>`,
+  );
+  const main = `<article class="prose reference">
+<h1>${text(title)} API</h1>
+<p class="muted">Version ${text(version)}, at <code>${text(document.servers[0]?.url ?? "")}</code></p>
+${introduction.html}
+<nav class="operations" aria-labelledby="operations"><h2 id="operations"><a href="#operations">Operations</a></h2>
+${contents.join("\n")}</nav>
+${sections.join("\n")}
+${schemasHtml(document)}
+</article>`;
+  const onPage = introduction.sections.filter(({ anchor }) => anchor !== "");
+  const links = onPage.map(({ heading, anchor }) => `<a href="#${anchor}">${text(heading)}</a>`);
+  const aside = `<nav class="contents" aria-label="On this page"><strong>On this page</strong>${links.join("")}
+<a href="#operations">Operations</a>
+${groups.map(({ name, all }) => `<strong><a class="contents-group" href="#${tagAnchor(name)}">${text(name)}</a></strong>${all.map((one) => `<a href="#${anchorOf(one)}">${text(one.operation.summary)}</a>`).join("")}`).join("")}
+<strong><a class="contents-group" href="#objects">Objects</a></strong></nav>`;
+  return { title: `${title} API`, main, aside };
+}
+
+function operationsOf({ paths, webhooks = {} }: OpenApiDocument): Placed[] {
+  const placed = (all: Readonly<Record<string, Methods>>, isWebhook: boolean) =>
+    Object.entries(all).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        method: method.toUpperCase(),
+        path,
+        isWebhook,
+        operation,
+      })),
+    );
+  return [...placed(paths, false), ...placed(webhooks, true)];
+}
+
+const tagAnchor = (name: string) => `tag-${name.toLowerCase().replaceAll(" ", "-")}`;
+/** The anchor of an operation is its id; an event has a name of its own. */
+const anchorOf = ({ isWebhook, path, operation }: Placed) => (isWebhook ? path : operation.operationId);
+
+/** Renders Markdown as block content. */
+const markdown = (source: string) => rendered(source, (path) => path).html;
+
+const callHtml = ({ method, path, isWebhook }: Placed) =>
+  isWebhook
+    ? `<code class="call"><b>POST</b> ${text(path)}</code>`
+    : `<code class="call"><b>${method}</b> ${text(path)}</code>`;
+
+function operationHtml(document: OpenApiDocument, one: Placed): string {
+  const { operation, isWebhook, method, path } = one;
+  const anchor = anchorOf(one);
+  const parameters = (operation.parameters ?? []).map((parameter) =>
+    resolved<Parameter>(document, parameter),
+  );
+  const data = isWebhook ? "" : ` data-method="${method}" data-path="${text(path)}"`;
+  return `<section class="operation" id="${anchor}" aria-labelledby="${anchor}-name"${data}>
+<h3 id="${anchor}-name"><a href="#${anchor}">${text(operation.summary)}</a></h3>
+<p>${callHtml(one)}</p>
+${markdown(operation.description ?? "")}
+${accessHtml(operation)}
+${parametersHtml(document, parameters, isWebhook ? "Headers" : "Parameters")}
+${bodyHtml(document, operation, isWebhook)}
+${isWebhook ? "" : samplesHtml(document, one, parameters)}
+${responsesHtml(document, operation, isWebhook)}
+</section>`;
+}
+
+/** Says what a request needs to be allowed. */
+function accessHtml(operation: Operation): string {
+  const access = accessOf(operation);
+  const { security = [], "x-roles": roles = [] } = operation;
+  const scopes = [...new Set(security.flatMap((way) => Object.values(way).flat()))];
+  const codes = (words: readonly string[], last: string) =>
+    words
+      .map((word) => `<code>${text(word)}</code>`)
+      .join(", ")
+      .replace(/, (?=[^,]*$)/, ` ${last} `);
+  const what = {
+    client:
+      "the <code>client_id</code> and <code>client_secret</code> of an application; a public client sends its <code>client_id</code> in the form",
+    ONAIR_ADMIN_KEY: `an operator key with the role ${codes(roles, "or")}`,
+    TOKEN: `an access token${scopes.length > 0 ? ` with the scope ${codes(scopes, "and")}` : ""}`,
+  };
+  return access === null ? "" : `<p class="access">Needs ${what[access]}.</p>`;
+}
+
+function parametersHtml(document: OpenApiDocument, parameters: readonly Parameter[], title: string): string {
+  if (parameters.length === 0) return "";
+  const items = parameters.map(
+    ({ name, in: place, required, description = "", schema }) =>
+      `<li>${fieldsHtml.field(document.components.schemas ?? {}, {
+        name,
+        schema: { ...schema, description },
+        isRequired: required === true,
+        place: title === "Headers" ? "" : place,
+      })}</li>`,
+  );
+  return `<h4>${title}</h4><ul class="fields">${items.join("")}</ul>`;
+}
+
+function bodyHtml(document: OpenApiDocument, { requestBody }: Operation, isWebhook: boolean): string {
+  if (!requestBody) return "";
+  const schemas = document.components.schemas ?? {};
+  const forms = Object.entries(requestBody.content).map(
+    ([
+      type,
+      { schema, example },
+    ]) => `<p><code>${text(type)}</code>${requestBody.required ? "" : ", may be absent"}</p>
+${schema ? fieldsHtml.all(schemas, schema) : ""}${isWebhook ? exampleHtml(example) : ""}`,
+  );
+  return `<h4>Body</h4>${forms.join("")}`;
+}
+
+function responsesHtml(document: OpenApiDocument, { responses }: Operation, isWebhook: boolean): string {
+  const schemas = document.components.schemas ?? {};
+  const all = Object.entries(responses).map(([status, response]) => {
+    return { status, response: resolved<Response>(document, response) };
+  });
+  if (isWebhook) {
+    const rows = all.map(({ status, response }) =>
+      errorRow(status === "default" ? "other" : status, "", response),
+    );
+    return `<h4>Your response</h4>${table(["Status", "", "Meaning"], rows)}`;
+  }
+  const isError = (status: string) => Number(status) >= 400;
+  const successes = all.filter(({ status }) => !isError(status));
+  const errors = all.filter(({ status }) => isError(status));
+  const shown = successes.map(({ status, response }) => {
+    const contents = Object.entries(response.content ?? {}).map(
+      ([type, { schema, example }]) =>
+        `<p><code>${text(type)}</code></p>${schema ? fieldsHtml.all(schemas, schema) : ""}${exampleHtml(example)}`,
+    );
+    return `<h4>${status}</h4>${markdown(response.description)}${contents.join("")}`;
+  });
+  const rows = errors.map(({ status, response }) => {
+    const codes = Object.values(response.content ?? {}).flatMap(({ examples = {} }) => Object.keys(examples));
+    return errorRow(status, codes.map((code) => `<code>${text(code)}</code>`).join(", "), response);
+  });
+  const failures = rows.length === 0 ? "" : `<h4>Errors</h4>${table(["Status", "Code", "Meaning"], rows)}`;
+  return shown.join("") + failures;
+}
+
+const errorRow = (status: string, codes: string, { description }: Response) => [
+  text(status),
+  codes,
+  markdown(description).replace(/^<p>|<\/p>\s*$/g, ""),
+];
+
+function table(names: readonly string[], rows: readonly (readonly string[])[]): string {
+  const shown = names.map((name, i) => ({ name, i })).filter(({ i }) => rows.some((row) => row[i] !== ""));
+  const cells = (row: readonly string[]) =>
+    shown.map(({ name, i }, at) => `<td${at > 0 ? ` data-name="${name}"` : ""}>${row[i]}</td>`).join("");
+  return `<div class="scroll" role="group" tabindex="0" aria-label="Table"><table><thead><tr>${shown
+    .map(({ name }) => `<th>${name}</th>`)
+    .join(
+      "",
+    )}</tr></thead><tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join("")}</tbody></table></div>`;
+}
+
+/** An example as a block of code. */
+function exampleHtml(example: unknown): string {
+  if (example === undefined) return "";
+  const shown = typeof example === "string" ? example : JSON.stringify(example, null, 2);
+  return codeHtml(shown, "Example");
+}
+
+const codeHtml = (code: string, label: string) =>
+  `<div class="code"><div role="group" tabindex="0" aria-label="${label}"><pre>${text(code)}</pre></div></div>`;
+
+/** Code samples. The first one is open; opening another one closes it. */
+function samplesHtml(
+  document: OpenApiDocument,
+  { method, path, operation }: Placed,
+  parameters: readonly Parameter[],
+): string {
+  const [type = "", body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
+  const isRequired = ({ required }: Parameter) => required === true;
+  const call: Call = {
+    method,
+    url: (document.servers[0]?.url ?? "") + path,
+    path: parameters
+      .filter((one) => one.in === "path")
+      .map(({ name, example }) => ({ name, value: example })),
+    query: parameters
+      .filter((one) => one.in === "query" && isRequired(one))
+      .map(({ name, example, schema }) => ({ name, value: example ?? schema.example ?? "" })),
+    body: body === undefined ? null : { type, example: body.example },
+    access: accessOf(operation),
+  };
+  const all = samplesOf(call).map(
+    ({ language, code }, i) => `<details name="sample-${operation.operationId}"${i === 0 ? " open" : ""}>
+<summary>${language}</summary>${codeHtml(code, `${language} sample`)}</details>`,
+  );
+  return `<h4>Sample</h4><div class="samples">${all.join("")}</div>`;
+}
+
+function accessOf({ security = [], "x-roles": roles }: Operation): Call["access"] {
+  const schemes = security.flatMap((way) => Object.keys(way));
+  if (schemes.length === 0) return null;
+  if (schemes.includes("clientCredentials")) return "client";
+  return roles ? "ONAIR_ADMIN_KEY" : "TOKEN";
+}
+
+/** The objects that more than one operation uses. */
+function schemasHtml({ components }: OpenApiDocument): string {
+  const schemas = components.schemas ?? {};
+  const all = Object.entries(schemas).map(
+    ([name, schema]) => `<section class="operation" id="${schemaAnchor(name)}">
+<h3><a href="#${schemaAnchor(name)}">${text(name)}</a></h3>
+${markdown(schema.description ?? "")}
+${schema.properties ? "" : `<p>${typeHtml(schemas, schema)}</p>`}${fieldsHtml.all(schemas, schema)}</section>`,
+  );
+  return `<section><h2 id="objects"><a href="#objects">Objects</a></h2>${all.join("\n")}</section>`;
+}
+
+/** Returns what a reference names. Throws when it is missing. */
+function resolved<Part>(document: OpenApiDocument, part: Part | Ref): Part {
+  if (typeof part !== "object" || part === null || !("$ref" in part)) return part as Part;
+  const [, kind = "", name = ""] = /^#\/components\/([^/]+)\/(.+)$/.exec(part.$ref) ?? [];
+  const found = document.components[kind]?.[name];
+  if (found === undefined) throw new Error(`The document has no ${part.$ref}`);
+  return resolved(document, found as Part | Ref);
+}

@@ -15,7 +15,7 @@ import {
   Tv,
   Users as UsersIcon,
 } from "lucide";
-import { render } from "preact";
+import { type ComponentType, render } from "preact";
 import { Route, Router } from "preact-iso";
 import { admin, base, done } from "./client.ts";
 import { DeliveryPage as Delivery } from "./deliveries/one.tsx";
@@ -29,7 +29,7 @@ import { Channels, Livestreams } from "./pages/console/channels.tsx";
 import { Deliveries } from "./pages/console/deliveries.tsx";
 import { EventTypes } from "./pages/console/event-types.tsx";
 import { Keys } from "./pages/console/keys.tsx";
-import { type Operator, OperatorProvider } from "./pages/console/operator.tsx";
+import { type Operator, OperatorProvider, Refused } from "./pages/console/operator.tsx";
 import { Overview } from "./pages/console/overview.tsx";
 import { Publish } from "./pages/console/publish.tsx";
 import { Settings } from "./pages/console/settings.tsx";
@@ -96,6 +96,7 @@ function Console() {
     >
       {({ key, version }, signOut) => {
         const operator: Operator = { role: key.role, canChange: key.role === "operator" };
+        const unlessPublisher = (page: ComponentType) => (key.role === "publisher" ? Refused : page);
         return (
           <Shell
             kind="Console"
@@ -111,10 +112,10 @@ function Console() {
               <DeliverySourceProvider value={allDeliveries(operator.canChange)}>
                 <Router>
                   <Route path={base} component={key.role === "publisher" ? Users : Overview} />
-                  <Route path={`${base}/applications`} component={Applications} />
-                  <Route path={`${base}/applications/:id`} component={Application} />
-                  <Route path={`${base}/deliveries`} component={Deliveries} />
-                  <Route path={`${base}/deliveries/:id`} component={Delivery} />
+                  <Route path={`${base}/applications`} component={unlessPublisher(Applications)} />
+                  <Route path={`${base}/applications/:id`} component={unlessPublisher(Application)} />
+                  <Route path={`${base}/deliveries`} component={unlessPublisher(Deliveries)} />
+                  <Route path={`${base}/deliveries/:id`} component={unlessPublisher(Delivery)} />
                   <Route path={`${base}/users`} component={Users} />
                   <Route path={`${base}/users/:id`} component={User} />
                   <Route path={`${base}/channels`} component={Channels} />
@@ -122,12 +123,12 @@ function Console() {
                   <Route path={`${base}/categories`} component={Categories} />
                   <Route path={`${base}/event-types`} component={EventTypes} />
                   <Route path={`${base}/publish`} component={Publish} />
-                  <Route path={`${base}/backups`} component={Backups} />
-                  <Route path={`${base}/keys`} component={Keys} />
-                  <Route path={`${base}/audit`} component={Audit} />
-                  <Route path={`${base}/traffic`} component={Traffic} />
-                  <Route path={`${base}/settings`} component={Settings} />
-                  <Route path={`${base}/subscriptions`} component={Subscriptions} />
+                  <Route path={`${base}/backups`} component={unlessPublisher(Backups)} />
+                  <Route path={`${base}/keys`} component={unlessPublisher(Keys)} />
+                  <Route path={`${base}/audit`} component={unlessPublisher(Audit)} />
+                  <Route path={`${base}/traffic`} component={unlessPublisher(Traffic)} />
+                  <Route path={`${base}/settings`} component={unlessPublisher(Settings)} />
+                  <Route path={`${base}/subscriptions`} component={unlessPublisher(Subscriptions)} />
                   <Route default component={Nothing} />
                 </Router>
               </DeliverySourceProvider>

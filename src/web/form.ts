@@ -48,8 +48,9 @@ export function useForm<T extends object>(
   // Typed values that are now saved are dropped.
   useEffect(() => {
     setSent({});
-    const now = draft.now();
-    if (now) keep(without(now, saved));
+    const now = draft.now() ?? {};
+    const unsaved = without(now, saved);
+    if (Object.keys(unsaved).length < Object.keys(now).length) keep(unsaved);
   }, [name, JSON.stringify(saved)]);
   const before = { ...saved, ...sent };
   const values = { ...before, ...typed };

@@ -205,7 +205,7 @@ export class Tab implements AsyncDisposable {
   /** Replaces the value of the field with this label, of the dialog if one is open. */
   async fill(label: string, value: string): Promise<void> {
     const field = await this.#find(
-      `[...(document.querySelector("dialog:modal") ?? document).querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)})?.control`,
+      `[...(document.querySelector("dialog:modal") ?? document).querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)} && one.control?.checkVisibility())?.control`,
       `the field "${label}"`,
     );
     const shown = () => field.evaluate((one) => (one as unknown as { value: string }).value);

@@ -85,6 +85,9 @@ describe.skipIf(chromium === null)("a user who signs in", () => {
     for (const path of ["/applications", "/keys", "/backups"]) {
       await tab.go(path);
       expect(await tab.text()).not.toMatch(/New application|New key|Make a backup/);
+      // What the server would refuse is not asked for.
+      expect([path, (await tab.text()).includes("Not for this key")]).toEqual([path, role === "publisher"]);
+      expect(await tab.page.$(".notice.bad")).toBeNull();
     }
   });
 

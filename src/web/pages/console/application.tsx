@@ -27,7 +27,7 @@ import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
 import { UserPicker } from "../../users/picker.tsx";
 import { headerChanges, headerLines, webhookHeadersHint } from "../../webhook-headers.ts";
-import { useCatalogue, useOperator } from "./operator.tsx";
+import { Allowed, useCatalogue, useOperator } from "./operator.tsx";
 
 type Application = components["schemas"]["Application"];
 type Endpoint = components["schemas"]["Endpoint"];
@@ -185,6 +185,7 @@ function ReadOnly({ application }: { application: Application }) {
           ["Locked", application.locked.join(", ") || "nothing"],
         ]}
       />
+      <Allowed roles={["operator"]} to="change them" />
     </Card>
   );
 }

@@ -17,7 +17,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** All event types: built-in types, and types that operators registered. */
 export function EventTypes() {
-  const { canChange } = useOperator();
+  const { canChange, role } = useOperator();
   const [, setQuery] = useQuery();
   const [editing, setEditing] = useState<Entry | "new" | null>(null);
   const [removing, setRemoving] = useState<Entry | null>(null);
@@ -39,7 +39,7 @@ export function EventTypes() {
       <EventTypeList
         of={loaded}
         actionsOf={(entry) =>
-          canChange && (
+          role !== "reader" && (
             <>
               <LinkButton
                 of={entry.name}
@@ -47,7 +47,7 @@ export function EventTypes() {
               >
                 Publish
               </LinkButton>
-              {!entry.is_built_in && (
+              {canChange && !entry.is_built_in && (
                 <>
                   <Button of={entry.name} onClick={() => setEditing(entry)}>
                     Edit or add a version

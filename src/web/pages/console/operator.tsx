@@ -3,7 +3,7 @@ import { useContext } from "preact/hooks";
 import { admin, dataOf } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { type Loaded, useLoad } from "../../load.ts";
-import { Notice } from "../../parts/basics.tsx";
+import { Head, Notice } from "../../parts/basics.tsx";
 import type { ConsoleSession } from "../../session.ts";
 
 /** The role of the signed-in operator. The pages only hide controls by it; the server checks each request. */
@@ -24,7 +24,7 @@ interface AllowedProps {
   readonly roles: readonly Operator["role"][];
   /** What the children do: "publish events". */
   readonly to: string;
-  readonly children: ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
 const powers: Readonly<Record<Operator["role"], string>> = {
@@ -49,7 +49,17 @@ export function Allowed({ roles, to, children }: AllowedProps) {
 /** The roles that may write the platform's data. */
 export const writers = ["operator", "publisher"] as const;
 /** The roles that may see applications, deliveries and the server. */
-export const readers = ["operator", "reader"] as const;
+const readers = ["operator", "reader"] as const;
+
+/** The page in place of one that the role may not see. */
+export function Refused() {
+  return (
+    <>
+      <Head title="Not for this key" />
+      <Allowed roles={readers} to="see this page" />
+    </>
+  );
+}
 
 /** The event types that can be published. */
 export function useCatalogue(): Loaded<readonly components["schemas"]["CatalogueEntry"][]> {

@@ -95,9 +95,7 @@ export function User() {
                     ["Verified", user.is_verified ? "yes" : "no"],
                   ]}
                 />
-                <Allowed roles={writers} to="edit users">
-                  {null}
-                </Allowed>
+                <Allowed roles={writers} to="edit users" />
               </Card>
             ) : (
               <Correction user={user} onSaved={loaded.reload} />

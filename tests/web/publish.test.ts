@@ -61,6 +61,8 @@ describe.skipIf(chromium === null)("publishing an event in the console", () => {
     // Another channel takes the place of the first one; what was typed stays.
     await tab.fill("content", "!again");
     await tab.fill("Channel", "ninja_fox");
+    await tab.page.waitForSelector("[role=option]");
+    await tab.press("Enter");
     await tab.see("It goes to no application.");
     await tab.click("Edit as JSON");
     await tab.page.waitForFunction('document.querySelector("textarea")?.value.includes("1002")');

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { run } from "../support/process.ts";
 import { ownDirectory, startServer } from "../support/server.ts";
 import { keptKind, releases } from "./kept.ts";
 import { deliverKept, type StartKept, sqliteSchema } from "./kept-data.ts";
@@ -35,3 +36,15 @@ test.each(releases)(
     expect(compareMetrics(metrics, metricsIn(rest.metrics))).toEqual([]);
   },
 );
+
+test.each(releases)("a backup of %s is restored, and a server starts with it", async (release) => {
+  const { data } = keptKind(release, "sqlite");
+  const directory = ownDirectory();
+  const [file, restored] = [join(directory, "backup.db"), join(directory, "data")];
+  writeFileSync(file, data, { mode: 0o600 });
+  expect(await run(["restore", file, "--data", restored])).toMatchObject({ code: 0 });
+  const server = await startServer({ data: restored, isOnSqlite: true });
+  const ready = await fetch(`${server.adminUrl}/readyz`);
+  await server.stop();
+  expect(ready.status).toBe(200);
+});

@@ -9,9 +9,10 @@ export const promises = {
   statuses: "A successful answer keeps its status and its media type.",
   access: "No operation needs another scope or role.",
   events: "No event type and no version of one is removed.",
+  clients: "No name that a client exports is removed.",
   settings:
     "No setting is removed, renamed or gets another default, under any of its names: option, variable, key in the file.",
-  commands: "No command, action or option is removed; an option takes what it took.",
+  commands: "No command, action, option or variable of one is removed; an option takes what it took.",
   exitCodes: "A command has the exit codes that it had.",
   logEvents: "An event of the log keeps its name and its level.",
   requestLine: "The line of a request keeps its fields.",

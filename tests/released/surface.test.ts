@@ -265,6 +265,18 @@ describe("deliberate changes are found", () => {
     ["an option needs a value", "commands", (s) => (s.commands.deliveries.options.json.type = "string")],
     ["an option loses a value", "commands", (s) => (s.commands.openapi.options.openapi.values = ["3.1"])],
     ["an option disappears from the help", "commands", (s) => (s.help.backup = "Usage: onair backup\n")],
+    [
+      "a variable disappears from the help",
+      "commands",
+      (s) => (s.help.apps = s.help.apps.replaceAll("ONAIR_ADMIN_URL", "")),
+    ],
+    [
+      "a client lacks a function",
+      "clients",
+      (s) => (s.clients.typescript = without(s.clients.typescript, "createClient")),
+    ],
+    ["a client lacks a class", "clients", (s) => (s.clients.python = without(s.clients.python, "Verifier"))],
+    ["a client lacks a method", "clients", (s) => (s.clients.go = s.clients.go.slice(1))],
     ["a command gets an exit code", "exitCodes", (s) => s.commands.import.exit_codes.push(3)],
     [
       "an event of the log is renamed",
@@ -350,6 +362,7 @@ describe("additions are none", () => {
         s.commands.export.options.since = { type: "string", repeatable: false, values: null };
       },
     ],
+    ["a name of a client", (s) => s.clients.go.push("Clips")],
     ["an event of the log", (s) => s.log.events.push("clip_made info")],
     ["a field of the line of a request", (s) => s.log.request.push("tenant")],
     ["a migration at the end", (s) => s.migrations.sqlite.push({ name: "0001_clips", sha256: "0" })],

@@ -59,6 +59,8 @@ export interface Surface {
   readonly commands: Readonly<Record<string, SurfaceCommand>>;
   /** The output of `--help` by command. */
   readonly help: Readonly<Record<string, string>>;
+  /** The exported names by language; methods in Go like `Client.Pages`. */
+  readonly clients: Readonly<Record<"typescript" | "python" | "go", readonly string[]>>;
   readonly settings: Readonly<Record<string, SurfaceSetting>>;
   /** The schemas of `data` by name and version, like `channel.followed 1`. */
   readonly events: Readonly<Record<string, Json>>;
@@ -72,6 +74,7 @@ export const parts = [
   "admin",
   "commands",
   "help",
+  "clients",
   "settings",
   "events",
   "log",
@@ -85,6 +88,7 @@ export async function surfaceNow(): Promise<Surface> {
     admin: await documentOf("--admin"),
     commands: await commandsNow(),
     help: await helpNow(),
+    clients: await clientsNow(),
     settings: settingsNow(),
     events: Object.fromEntries(
       builtInEventTypes.map(({ name, version, payload }) => [`${name} ${version}`, documentSchema(payload)]),
@@ -113,6 +117,35 @@ async function documentOf(...options: readonly string[]): Promise<Json> {
 async function helpNow(): Promise<Readonly<Record<string, string>>> {
   const helps = Object.entries(commands).map(async ([name, load]) => [name, (await load()).help] as const);
   return Object.fromEntries(await Promise.all(helps));
+}
+
+/** Reads the exports in the sources of the clients. */
+async function clientsNow(): Promise<Surface["clients"]> {
+  const root = join(import.meta.dir, "../..");
+  const read = (path: string) => Bun.file(join(root, path)).text();
+  const lists = (await read("src/client/onair.ts")).matchAll(/export (?:type )?\{([^}]*)\}/g);
+  const names = [...lists].flatMap(([, list = ""]) => list.split(","));
+  const python =
+    /__all__ = \[([^\]]*)\]/.exec(await read("clients/python/src/onair_client/__init__.py"))?.[1] ?? "";
+  const files = [...new Bun.Glob("clients/go/*.go").scanSync(root)].filter(
+    (file) => !file.endsWith("_test.go"),
+  );
+  const go = (await Promise.all(files.map(read))).join("\n");
+  const methods = go.matchAll(/^func \(\w* ?\*?([A-Z]\w*)(?:\[[^\]]*\])?\) ([A-Z]\w*)/gm);
+  const blocks = [...go.matchAll(/^(?:var|const) \(\n([\s\S]*?)^\)/gm)].map(([, block]) => block).join("");
+  const top = [
+    ...go.matchAll(/^(?:func|type|var|const) ([A-Z]\w*)/gm),
+    ...blocks.matchAll(/^\t([A-Z]\w*)/gm),
+  ];
+  const sorted = (list: readonly string[]) => [...new Set(list.filter((name) => name !== ""))].sort();
+  return {
+    typescript: sorted(names.map((name) => name.trim().replace(/^type /, ""))),
+    python: sorted(python.split(",").map((name) => name.replaceAll(/[\s"]/g, ""))),
+    go: sorted([
+      ...top.map(([, name = ""]) => name),
+      ...[...methods].map(([, type, name]) => `${type}.${name}`),
+    ]),
+  };
 }
 
 async function commandsNow(): Promise<Surface["commands"]> {
@@ -202,6 +235,7 @@ export function compareSurfaces(earlier: Surface, later: Surface): Break[] {
     ...compared("admin", compareDocuments),
     ...compared("commands", compareCommands),
     ...compared("help", compareHelp),
+    ...compared("clients", compareClients),
     ...compared("settings", compareSettings),
     ...compared("events", compareEvents),
     ...compared("log", compareLogs),
@@ -245,9 +279,17 @@ function compareCommands(earlier: Surface["commands"], later: Surface["commands"
   return breaks;
 }
 
-/** An option that the help of a command names stays there, and is one that people can find. */
+function compareClients(earlier: Surface["clients"], later: Surface["clients"]): Break[] {
+  return (["typescript", "python", "go"] as const).flatMap((language) =>
+    earlier[language]
+      .filter((name) => !later[language].includes(name))
+      .map((name): Break => ({ promise: "clients", what: `the client for ${language} lacks ${name}` })),
+  );
+}
+
+/** An option or variable that the help of a command names stays there, and is one that people can find. */
 function compareHelp(earlier: Surface["help"], later: Surface["help"]): Break[] {
-  const optionsIn = (help = "") => new Set(help.match(/(?<![\w-])--[a-z][a-z-]+/g));
+  const optionsIn = (help = "") => new Set(help.match(/(?<![\w-])(?:--[a-z][a-z-]+|ONAIR_[A-Z_]+[A-Z])/g));
   return Object.entries(earlier).flatMap(([name, help]) => {
     const shown = optionsIn(later[name]);
     if (later[name] === undefined) return [];

@@ -5,6 +5,7 @@ import {
   type AppliedMigration,
   checkedCount,
   hashOf,
+  isAdditive,
   type Migration,
   statementsOf,
 } from "../store/applied-migrations.ts";
@@ -43,7 +44,8 @@ const lockTimeoutMs = 10 * second;
 /**
  * Migrates a database to the current schema, in one transaction. `applying` is called with the name of each migration
  * before it begins. Several processes may call this at once; one waits for the other. Throws a `StoreError` as
- * `appliedSteps` does, while a server of an earlier version is alive, and when another transaction holds a table.
+ * `appliedSteps` does, when another transaction holds a table, and while a server of an earlier version is alive, unless
+ * all pending migrations are additive.
  *
  * @param connection a pool of one connection without statement timeout, directly to the server
  */
@@ -61,7 +63,7 @@ export async function migrateDatabase(
         `CREATE TABLE IF NOT EXISTS ${table} (number integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL)`,
       );
       const applied = await appliedSteps(transaction, list);
-      if (applied < list.length) await requireAlone(transaction);
+      if (!list.slice(applied).every(isAdditive)) await requireAlone(transaction);
       for (const [number, step] of list.entries()) {
         if (number < applied) continue;
         applying(step.name);
@@ -107,8 +109,9 @@ export async function appliedSteps(
     await requireEmpty(connection);
     return 0;
   }
+  const wayBack = ", or restore a dump from before the upgrade";
   const applied = await connection.run<AppliedMigration>(`SELECT name, hash FROM ${table} ORDER BY number`);
-  return checkedCount(list, applied, { what: "The database", wayBack: "", isMisuse: true });
+  return checkedCount(list, applied, { what: "The database", wayBack, isMisuse: true });
 }
 
 /** Throws a `StoreError` when there are tables, other than those of extensions. */

@@ -25,16 +25,41 @@ interface Refusal {
 export const hashOf = ({ sql }: Migration): string =>
   new Bun.CryptoHasher("sha256").update(sql).digest("hex");
 
-/** Returns the statements of a migration in order. */
-export const statementsOf = ({ sql }: Migration): string[] =>
-  sql
+/**
+ * Whether builds that do not know a migration can use a database that has it, so that they run beside newer ones and
+ * can take their place again. Its name says so, because a database has nothing else of a migration that older builds
+ * could read.
+ */
+export const isAdditive = ({ name }: { readonly name: string }): boolean => name.endsWith(".additive");
+
+/**
+ * What older builds do not notice: new tables and indexes, and columns that their INSERTs need not name. Nothing that
+ * could refuse a row of theirs.
+ */
+const additions = [
+  /^CREATE TABLE (?!.*\bREFERENCES\b)/is,
+  /^CREATE INDEX /i,
+  /^ALTER TABLE \S+ ADD (?!.*\b(?:CONSTRAINT|REFERENCES|UNIQUE|CHECK|PRIMARY)\b)(?:.*\bDEFAULT\b|(?!.*\bNOT NULL\b))/is,
+];
+
+/**
+ * Returns the statements of a migration in order.
+ *
+ * @throws Error if it is additive by its name, and has a statement that is not
+ */
+export function statementsOf({ name, sql }: Migration): string[] {
+  const statements = sql
     .split("--> statement-breakpoint")
     .map((statement) => statement.trim())
     .filter((statement) => statement !== "");
+  const other = isAdditive({ name }) && statements.find((one) => !additions.some((form) => form.test(one)));
+  if (other) throw new Error(`The migration ${name} is not additive: ${other}`);
+  return statements;
+}
 
 /**
- * Returns the number of applied migrations. Throws a `StoreError` for an unknown migration, which a newer version has
- * applied, and for one whose text differs.
+ * Returns how many migrations of the list are applied. Those that are unknown and additive do not count. Throws a
+ * `StoreError` for another unknown migration, which a newer version has applied, and for one whose text differs.
  *
  * @param applied in the order in which they were applied
  */
@@ -45,6 +70,7 @@ export function checkedCount(
 ): number {
   for (const [i, done] of applied.entries()) {
     const known = list[i];
+    if (!known && isAdditive(done)) continue;
     if (!known) {
       throw new StoreError(
         `${what} was written by a newer version of onair (its migration ${done.name} is unknown here). Use that version${wayBack}.`,
@@ -58,5 +84,5 @@ export function checkedCount(
       );
     }
   }
-  return applied.length;
+  return Math.min(applied.length, list.length);
 }

@@ -63,12 +63,13 @@ async function day(bench: Bench, given: Values<typeof options>): Promise<Outcome
   const dayMs = minutes * 60_000;
   const secondsPerHour = dayMs / hoursOfDay / 1_000;
   const next = given.next === null ? await anotherBuild(directory) : resolve(given.next);
+  const timeToLiveSeconds = Math.max(45, Math.min(600, minutes * 10));
   const expected = rate * minutes * 60;
   const platform = await Platform.start({
     directory,
     executable,
     replicas,
-    args: ["--time-to-live", `chat.message.sent=${Math.max(20, Math.min(600, minutes * 10))}`],
+    args: ["--time-to-live", `chat.message.sent=${timeToLiveSeconds}`],
     megabytes: Math.ceil((replicas > 0 ? 1_000 : 600) + (expected * (replicas > 0 ? 8 : 4)) / 1_000),
   });
   const ledger = new Ledger();
@@ -180,7 +181,13 @@ async function day(bench: Bench, given: Values<typeof options>): Promise<Outcome
     const rows = platform.postgres
       ? rowsOfPostgres(platform.postgres.url("onair"))
       : rowsOfFile(join(platform.data, "onair.db"));
-    const account = await accountOf(applications, publisher.events, { ledger, streams }, rows);
+    const known = {
+      ledger,
+      streams,
+      unrecorded: incidents.unrecorded,
+      timeToLiveMs: timeToLiveSeconds * 1_000,
+    };
+    const account = await accountOf(applications, publisher.events, known, rows);
     problems.push(...publisher.problems, ...account.problems);
     const all = (name: string) => account.kinds.reduce((sum, { statuses }) => sum + (statuses[name] ?? 0), 0);
     const filtered = account.kinds.reduce((sum, one) => sum + one.filtered, 0);

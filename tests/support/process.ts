@@ -70,6 +70,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Kills it by SIGKILL so long after its start, ready or not. */
   readonly killAfterMs?: number;
+  /** The ports of the public and the admin listener; by default free ones. */
+  readonly ports?: readonly [port: number, adminPort: number];
   /** The file or descriptor into which its log goes, instead of the test's standard error. */
   readonly log?: string | number;
 }
@@ -165,15 +167,25 @@ export function untimed<T extends { readonly stdout: string }>(result: T): T {
 /** Starts `onair serve` on free ports and waits for its ready line. */
 export async function serve(
   args: readonly string[],
-  { command = program, env = {}, cwd = root, killAfterMs, log }: RunOptions = {},
+  {
+    command = program,
+    env = {},
+    cwd = root,
+    killAfterMs,
+    ports: [port, adminPort] = [0, 0],
+    log,
+  }: RunOptions = {},
 ): Promise<ServerProcess> {
-  const child = Bun.spawn([...command, "serve", "--port", "0", "--admin-port", "0", ...args], {
-    cwd,
-    env: { PATH: process.env["PATH"], ONAIR_ADMIN_KEY: adminKey, ONAIR_LOG_LEVEL: "error", ...env },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: typeof log === "string" ? Bun.file(log) : (log ?? "inherit"),
-  });
+  const child = Bun.spawn(
+    [...command, "serve", "--port", `${port}`, "--admin-port", `${adminPort}`, ...args],
+    {
+      cwd,
+      env: { PATH: process.env["PATH"], ONAIR_ADMIN_KEY: adminKey, ONAIR_LOG_LEVEL: "error", ...env },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: typeof log === "string" ? Bun.file(log) : (log ?? "inherit"),
+    },
+  );
   if (killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
   const line = await firstLine(child.stdout);
   const [, publicUrl, adminUrl] = /^onair ready public=(\S+) admin=(\S+)$/.exec(line) ?? [];

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { accountOf } from "./account.ts";
+import { accountOf, type Unrecorded } from "./account.ts";
 import { type DayApplication, type KindName, kinds, type Subscription } from "./applications.ts";
 import { chat, followed } from "./events.ts";
 import type { DayEvent } from "./publisher.ts";
@@ -98,16 +98,21 @@ const change = (day: Day, id: string, fields: Partial<Row>) => void Object.assig
 /** What arrives on a day without a fault. */
 function arriveAll(day: Day): void {
   for (const n of [0, 1, 2]) {
-    for (const number of [0, 1]) day.arrive(app(day, number), n).isAccepted = true;
+    for (const number of [0, 1]) day.arrive(app(day, number), n).acceptedAt = 10_000;
     day.arrive(app(day, 3), n);
   }
 }
 
-async function problemsOf({ applications, events, ledger, streams, rows }: Day): Promise<readonly string[]> {
+async function problemsOf(
+  { applications, events, ledger, streams, rows }: Day,
+  unrecorded: Unrecorded[] = [],
+): Promise<readonly string[]> {
   async function* pages() {
     yield rows;
   }
-  return (await accountOf(applications, events, { ledger, streams }, pages())).problems;
+  return (
+    await accountOf(applications, events, { ledger, streams, unrecorded, timeToLiveMs: 20_000 }, pages())
+  ).problems;
 }
 
 test("a day without a fault", async () => {
@@ -207,4 +212,31 @@ test.each<[string, RegExp, (day: Day) => void]>([
   arriveAll(day);
   spoil(day);
   expect((await problemsOf(day)).join("\n")).toMatch(message);
+});
+
+test.each([
+  ["was accepted just before a kill", { from: 11_000, to: 20_000 }, []],
+  [
+    "was accepted long before one",
+    { from: 14_000, to: 20_000 },
+    [/its receiver accepted it/, /deserves to get it/],
+  ],
+] as const)("a chat message that expired and %s", async (_, kill, found) => {
+  const day = soundDay();
+  arriveAll(day);
+  change(day, "app0-1", { status: "expired" });
+  const problems = await problemsOf(day, [kill]);
+  expect(problems).toHaveLength(found.length);
+  for (const [i, one] of found.entries()) expect(problems[i]).toMatch(one);
+});
+
+test.each([
+  ["most of its time, may expire at a prompt receiver", 15_000, 0],
+  ["some of it, may not", 5_000, 1],
+])("a chat message for which the platform was down for %s", async (_, to, count) => {
+  const day = soundDay();
+  arriveAll(day);
+  change(day, "app0-1", { status: "expired" });
+  day.ledger.arrivals.delete("app0-1");
+  expect(await problemsOf(day, [{ from: 0, to }])).toHaveLength(count);
 });

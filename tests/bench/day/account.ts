@@ -80,11 +80,28 @@ export interface Account {
 
 const mostProblems = 100;
 
+/** A time in which the platform could record nothing, or lost what it had recorded, in Unix milliseconds. */
+export interface Unrecorded {
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Known {
+  readonly ledger: Ledger;
+  readonly streams: Streams;
+  readonly unrecorded: readonly Unrecorded[];
+  /** Of chat messages. */
+  readonly timeToLiveMs: number;
+}
+
+/** A result of so long before a kill may be lost. */
+const gatheringMs = 3_000;
+
 /** Compares what was acknowledged with the database and with what has arrived. */
 export async function accountOf(
   applications: readonly DayApplication[],
   events: readonly DayEvent[],
-  { ledger, streams }: { readonly ledger: Ledger; readonly streams: Streams },
+  { ledger, streams, unrecorded, timeToLiveMs }: Known,
   pages: AsyncIterable<readonly Row[]>,
 ): Promise<Account> {
   const problems = [...ledger.problems];
@@ -118,7 +135,15 @@ export async function accountOf(
       else if (!arrival && !seen.has(pair) && !isToldMissing) problem(`${what}: no reader got it`);
       return;
     }
-    const isAccepted = arrival?.isAccepted === true;
+    const acceptedAt = arrival?.acceptedAt ?? 0;
+    // It may have been recorded never, and have expired then; or the platform could not send it in its time.
+    const isLost = unrecorded.some(({ from, to }) => from - gatheringMs <= acceptedAt && acceptedAt <= to);
+    const isLate = unrecorded.some(({ from, to }) => {
+      const end = event.acknowledgedAt + timeToLiveMs;
+      return Math.min(to, end) - Math.max(from, event.acknowledgedAt) > timeToLiveMs / 2;
+    });
+    if (row.status === "expired" && event.type === chat && (acceptedAt > 0 ? isLost : isLate)) return;
+    const isAccepted = acceptedAt > 0;
     if (row.status === "delivered" && !isAccepted) problem(`${what}: no receiver accepted it`);
     if (row.status !== "delivered" && isAccepted) problem(`${what}: its receiver accepted it`);
     if (row.status === "delivered" && kind.isDead === true) problem(`${what}: cannot have been delivered`);
@@ -195,7 +220,7 @@ export async function accountOf(
 /** Events and subscriptions that readers of streams got, also as a delivery of a database that was lost. */
 function streamed(ledger: Ledger): ReadonlySet<string> {
   const seen = new Set<string>();
-  for (const { event, subscription, isAccepted } of ledger.arrivals.values())
-    if (isAccepted) seen.add(`${event} ${subscription}`);
+  for (const { event, subscription, acceptedAt } of ledger.arrivals.values())
+    if (acceptedAt > 0) seen.add(`${event} ${subscription}`);
   return seen;
 }

@@ -3,6 +3,7 @@ import type { Finding } from "../../../src/domain/findings.ts";
 import { administer } from "../../support/postgres.ts";
 import { adminKey, json } from "../../support/server.ts";
 import { BenchError } from "../support/processes.ts";
+import type { Unrecorded } from "./account.ts";
 import type { DayApplication } from "./applications.ts";
 import type { Publisher } from "./publisher.ts";
 import type { Ledger, Receivers } from "./receivers.ts";
@@ -32,6 +33,8 @@ export class Incidents {
   readonly list: Incident[] = [];
   readonly doctor: Examined[] = [];
   readonly problems: string[] = [];
+  readonly unrecorded: Unrecorded[] = [];
+  #backedUpAt = 0;
 
   constructor(private readonly scene: Scene) {}
 
@@ -106,6 +109,7 @@ export class Incidents {
   async #backup(): Promise<string> {
     const { platform, publisher, directory } = this.scene;
     publisher.keep();
+    this.#backedUpAt = Date.now();
     const began = performance.now();
     const file = join(directory, "backup.db");
     const { adminUrl } = platform.replicas[0] as Replica;
@@ -127,6 +131,7 @@ export class Incidents {
     const held = await this.#examine();
     await publisher.settled(60_000);
     await this.#succeed(["deliveries", "release", "--url", replica.adminUrl], { ONAIR_ADMIN_KEY: adminKey });
+    this.unrecorded.push({ from: this.#backedUpAt, to: Date.now() });
     return `serving again after ${seconds(downMs)}; ${again} events that were acknowledged since the backup began were published again; doctor before the release: ${held}; released after ${seconds(performance.now() - began)}`;
   }
 
@@ -158,6 +163,7 @@ export class Incidents {
   async #upgrade(executable: string): Promise<string> {
     const { platform } = this.scene;
     const times: string[] = [];
+    const from = Date.now();
     platform.executable = executable;
     for (const replica of platform.replicas) {
       const began = performance.now();
@@ -168,6 +174,7 @@ export class Incidents {
       // A balancer tries it again.
       await Bun.sleep(1_000);
     }
+    if (platform.replicas.length === 1) this.unrecorded.push({ from, to: Date.now() });
     const { stdout } = await platform.command(["version"]);
     return `to ${stdout.trim().split("\n")[0]}; stopped to ready again: ${times.join(", ")}`;
   }
@@ -201,6 +208,7 @@ export class Incidents {
     if (!disk) return "not done: no disk can be mounted here";
     const refused = () => publisher.failures.get("503") ?? 0;
     const before = refused();
+    const from = Date.now();
     disk.fill();
     await this.#pass(0.6);
     // PostgreSQL itself may have stopped: then there is no database to look at.
@@ -217,17 +225,20 @@ export class Incidents {
       const all = await Promise.all(platform.replicas.map((one) => one.isReady()));
       if (all.every(Boolean)) break;
     }
+    this.unrecorded.push({ from, to: Date.now() });
     return `publishing was refused ${refused() - before} times with 503, ${outbox} events waited at the platform halfway; ready then: ${ready.filter(Boolean).length} of ${ready.length}${postgres ? `; PostgreSQL ${wasRunning ? "kept running" : "had stopped"}` : ""}; ${found}; ready ${seconds(performance.now() - began)} after there was space`;
   }
 
   async #kill(): Promise<string> {
     const { platform } = this.scene;
     const replica = platform.replicas.at(-1) as Replica;
+    const from = Date.now();
     await replica.end("SIGKILL");
     // As long as its service manager waits.
     await Bun.sleep(2_000);
     const began = performance.now();
     await replica.start(platform.executable);
+    this.unrecorded.push({ from, to: Date.now() });
     return `started again after 2 s, ready in ${seconds(performance.now() - began)}`;
   }
 

@@ -8,8 +8,8 @@ export interface Arrival {
   readonly event: number;
   readonly subscription: string;
   readonly sequence: number;
-  /** Whether one of its attempts was answered with a 2xx in time, or a reader of the stream has it. */
-  isAccepted: boolean;
+  /** When an attempt was answered with a 2xx in time, or a reader of the stream got it, in Unix milliseconds; 0 before. */
+  acceptedAt: number;
   requests: number;
   /** Whether the database has it at the end. */
   isKnown: boolean;
@@ -55,7 +55,7 @@ export class Ledger {
     if (known) {
       if (known.event !== event || known.subscription !== subscription || known.sequence !== sequence)
         this.problem(`${id} came again as another delivery`);
-      if (known.isAccepted) this.repeated++;
+      if (known.acceptedAt > 0) this.repeated++;
       known.requests++;
       return known;
     }
@@ -65,7 +65,7 @@ export class Ledger {
       if (app.kind.name === "one at a time" || app.kind.name === "stream")
         this.problem(`${subscription} of ${app.kind.name} ${app.number}: ${sequence} came after ${highest}`);
     } else this.#highest.set(subscription, sequence);
-    const arrival = { event, subscription, sequence, isAccepted: false, requests: 1, isKnown: false };
+    const arrival = { event, subscription, sequence, acceptedAt: 0, requests: 1, isKnown: false };
     this.arrivals.set(id, arrival);
     this.onFirst(event, app);
     return arrival;
@@ -114,7 +114,7 @@ export class Receivers {
         if (!app) return new Response(null, { status: 404 });
         const arrival = ledger.enter(app, (name) => request.headers.get(name), body);
         const [status, headers] = await this.#answer(app);
-        if (status < 300 && app.kind.name !== "hanging") arrival.isAccepted = true;
+        if (status < 300 && app.kind.name !== "hanging") arrival.acceptedAt ||= Date.now();
         return new Response(null, { status, headers });
       },
     });
@@ -203,7 +203,7 @@ export class Streams {
       }
       const { headers, body } = JSON.parse(data) as { headers: Record<string, string>; body: string };
       if (headers["onair-event-id"] === undefined) continue;
-      this.ledger.enter(app, (name) => headers[name] ?? null, body).isAccepted = true;
+      this.ledger.enter(app, (name) => headers[name] ?? null, body).acceptedAt ||= Date.now();
     }
   }
 

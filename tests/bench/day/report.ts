@@ -73,6 +73,7 @@ function pointsOf(
   const points: [number, number][] = [];
   let before: { hour: number; value: number } | null = null;
   for (const { hour, values } of samples) {
+    if (hour > 24) break;
     const now = values[value];
     if (now === undefined || Number.isNaN(now)) {
       before = null;
@@ -159,7 +160,7 @@ export function pageOf(report: DayReport, secondsPerHour: number): string {
       title: "A second",
       lines: [
         ["events acknowledged", "acknowledged"],
-        ["first arrivals", "arrived"],
+        ["first arrivals at prompt receivers", "arrived"],
         ["all requests at receivers", "requests"],
       ],
     },

@@ -10,7 +10,8 @@
  *
  * A released migration never changes, so after it drizzle-kit writes NNNN_NAME.sql with the difference from the last one.
  * Triggers and what else drizzle cannot express are added there by hand, and the file is listed in
- * src/store/sqlite/migrations.ts or src/postgres/migrations.ts. tests/released compares released migrations.
+ * src/store/sqlite/migrations.ts or src/postgres/migrations.ts. A NAME that ends in .additive promises that older builds
+ * can go on with the database. tests/released compares released migrations.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,7 +52,7 @@ function settle(file: string): void {
 
 const [name, ...others] = process.argv.slice(2);
 const tags = Bun.spawnSync(["git", "tag", "--list", "v[0-9]*"], { cwd: root }).stdout.toString().trim();
-if (others.length > 0 || (name !== undefined && !/^[a-z][a-z0-9_]*$/.test(name)))
+if (others.length > 0 || (name !== undefined && !/^[a-z][a-z0-9_]*(?:\.additive)?$/.test(name)))
   fail("Usage: bun run migration [NAME], a name like clips_of_channels");
 if (tags !== "" && name === undefined)
   fail("A migration after the first release needs a name: bun run migration NAME");

@@ -24,10 +24,13 @@ export function otherBuild(directory: string, { version, migrations = [] }: Othe
   writeFileSync(join(directory, "package.json"), JSON.stringify({ ...manifest, version }));
   for (const file of ["src/postgres/migrations.ts", "src/store/sqlite/migrations.ts"]) {
     const text = readFileSync(join(root, file), "utf8");
-    const last = '{ name: "0000_start", sql: start }';
-    if (!text.includes(last)) throw new Error(`${file} has no ${last}`);
+    const list = /(: readonly Migration\[\] = \[[^\]]*?),?\s*\];/;
+    if (!list.test(text)) throw new Error(`${file} has no list of migrations`);
     const more = migrations.map((migration) => `, ${JSON.stringify(migration)}`).join("");
-    writeFileSync(join(directory, file), text.replace(last, last + more));
+    writeFileSync(
+      join(directory, file),
+      text.replace(list, (_, begin) => `${begin}${more}];`),
+    );
   }
   return [process.execPath, "--no-env-file", join(directory, "src/main.ts")];
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, openSync, rmSync, statfsSync } from "node:fs";
+import { mkdirSync, openSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { unusedPort } from "../../support/ports.ts";
 import { administer } from "../../support/postgres.ts";
@@ -55,7 +55,10 @@ export class Replica extends ServerClient {
       if (text.includes("\n")) break;
     }
     clearTimeout(cutOff);
-    if (!text.startsWith("onair ready")) throw new BenchError(`${this.name} did not start: ${text}`);
+    if (!text.startsWith("onair ready")) {
+      const said = readFileSync(this.settings.log, "utf8").trimEnd().split("\n").at(-1);
+      throw new BenchError(`${this.name} did not start: ${said}`);
+    }
     this.#child = child;
   }
 

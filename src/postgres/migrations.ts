@@ -44,8 +44,8 @@ const lockTimeoutMs = 10 * second;
 /**
  * Migrates a database to the current schema, in one transaction. `applying` is called with the name of each migration
  * before it begins. Several processes may call this at once; one waits for the other. Throws a `StoreError` as
- * `appliedSteps` does, when another transaction holds a table, and while a server of an earlier version is alive, unless
- * all pending migrations are additive.
+ * `appliedSteps` does, when another transaction holds a table, and while a server of an earlier version is alive,
+ * unless all pending migrations are additive.
  *
  * @param connection a pool of one connection without statement timeout, directly to the server
  */

@@ -106,10 +106,12 @@ function drawn(
       : value / highest;
   const x = (hour: number) => margin.left + ((width - margin.left - margin.right) * hour) / 24;
   const y = (value: number) => height - margin.bottom - (height - margin.top - margin.bottom) * share(value);
-  const bands = report.incidents.map(({ from, to, title }) => {
-    const wide = Math.max(2, x(Math.min(24, to)) - x(from));
-    return `<rect class="band" x="${x(from).toFixed(1)}" y="${margin.top}" width="${wide.toFixed(1)}" height="${height - margin.top - margin.bottom}"><title>${escaped(`${clock(from)} ${title}`)}</title></rect>`;
-  });
+  const bands = report.incidents
+    .filter(({ from }) => from < 24)
+    .map(({ from, to, title }) => {
+      const wide = Math.max(2, x(Math.min(24, to)) - x(from));
+      return `<rect class="band" x="${x(from).toFixed(1)}" y="${margin.top}" width="${wide.toFixed(1)}" height="${height - margin.top - margin.bottom}"><title>${escaped(`${clock(from)} ${title}`)}</title></rect>`;
+    });
   const hours = Array.from({ length: 13 }, (_, i) => 2 * i).map(
     (hour) => `<text class="axis" x="${x(hour)}" y="${height - 5}" text-anchor="middle">${hour}</text>`,
   );

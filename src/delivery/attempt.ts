@@ -29,7 +29,7 @@ import { keptExchange, withoutHeaderValues } from "./shown-response.ts";
 import { signedRequest } from "./signature.ts";
 
 /*
- * Attempts: when the next one of an endpoint begins (the dispatcher), and what happens in it (the worker):
+ * Attempts: when the next one of an endpoint begins (the dispatcher), and what happens in it (the runner):
  * take → sign → send → judge → record.
  */
 
@@ -110,7 +110,7 @@ const leastClockJumpMs = minute;
 
 /**
  * Creates the dispatcher, which sends deliveries that are due. Deliveries that were just published come from memory
- * (`queue.ts`); all others are claimed from the store. The worker makes the attempts.
+ * (`queue.ts`); all others are claimed from the store. The runner makes the attempts.
  *
  * The dispatcher has no state that must survive: a delivery without a recorded result is still pending in the store,
  * and the next process sends it again under the same id.
@@ -162,7 +162,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (ms < 0) endpoints.clockSetBack();
   };
 
-  const worker = createWorker(context, { ...options, intake, counter, checkClock });
+  const runner = createRunner(context, { ...options, intake, counter, checkClock });
 
   /** Looks up the subscriptions of attempts in doubt. Marks the deliveries whose subscription was removed. */
   const lookUpSubscriptions = async ({ applicationId: application_id, attempts }: EndpointQueue) => {
@@ -209,8 +209,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         return false;
       case "ready":
         // One endpoint gets at most half of the free connections, so that slow endpoints do not take all of them.
-        if (queue.exceedsShare(connections - worker.inFlight)) break;
-        void worker.deliver(queue, at);
+        if (queue.exceedsShare(connections - runner.inFlight)) break;
+        void runner.deliver(queue, at);
         return queue.hasMore;
     }
     const wakeAt = queue.wakeAt();
@@ -224,8 +224,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     !isHeld() &&
     ownership.hasLease() &&
     recorder.unrecorded < maxUnrecorded &&
-    worker.inFlight < connections &&
-    worker.inFlightFrom(priority) < connections * connectionPart[priority];
+    runner.inFlight < connections &&
+    runner.inFlightFrom(priority) < connections * connectionPart[priority];
 
   return {
     async run(signal) {
@@ -234,7 +234,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await aborted(signal);
       alarms.clearAll();
       const left = ownership.leave();
-      await worker.idle();
+      await runner.idle();
       recorder.giveUp();
       await recorder.settled();
       await left;
@@ -252,7 +252,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const all = [...queues.all()];
       const suspended = all.filter((queue) => queue.isSuspended(at)).length;
       const waiting = all.filter((queue) => scheduler.isPending(queue) || queue.isReading).length;
-      const { inFlight } = worker;
+      const { inFlight } = runner;
       const { queued } = capacity;
       const { counts } = counter;
       return { inFlight, queued, unrecorded: recorder.unrecorded, suspended, waiting, counts };
@@ -265,7 +265,7 @@ async function aborted(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
-interface WorkerOptions extends AttemptOptions {
+interface RunnerOptions extends AttemptOptions {
   readonly intake: Pick<DeliveryIntake, "recall">;
   readonly counter: DeliveryCounter;
   /** Corrects the times of all queues after the system clock was set. */
@@ -273,7 +273,7 @@ interface WorkerOptions extends AttemptOptions {
 }
 
 /** Makes the attempts of all endpoints. */
-interface Worker {
+interface Runner {
   /** The number of attempts in progress. */
   readonly inFlight: number;
   /** The number of attempts in progress that began with this priority or a less urgent one. */
@@ -294,7 +294,7 @@ interface StartedAttempt {
 /** Stages that can fail in this process; the log names the failed stage. The recorder retries its own failures. */
 type FallibleStage = "sign" | "send";
 
-function createWorker(context: DeliveryContext, options: WorkerOptions): Worker {
+function createRunner(context: DeliveryContext, options: RunnerOptions): Runner {
   const { ownership, capacity, scheduler, recorder, log, now } = context;
   const { sender, isProxied, signingKey, intake, counter, traces, notices, random, checkClock } = options;
   let inFlight = 0;

@@ -82,9 +82,9 @@ export interface Engine extends PublishToEngine {
   notify(type: ServerNotice, data: ServerNoticeData): Promise<void>;
   stats(): Promise<EngineStats>;
   readonly checkStorage: CheckStorage;
-  /** Sets the listener. */
-  listen(listener: EngineListener): void;
-  /** Sets which outcomes the listener gets; by default none. Never rejects. */
+  /** Sets the observer. */
+  observe(observer: EngineObserver): void;
+  /** Sets which outcomes the observer gets; by default none. Never rejects. */
   watchOutcomes(watched: WatchedOutcomes): Promise<void>;
   /** Sends a message to all other replicas, with a short delay. */
   broadcast(notification: Broadcast): void;
@@ -107,7 +107,7 @@ export interface EngineStats extends DispatcherStats {
 }
 
 /** The receiver of the engine's reports. */
-export interface EngineListener {
+export interface EngineObserver {
   /** Called with applications that have new events on their event stream. */
   streamed(applicationIds: readonly string[]): void;
   /** Called some times a second, while outcomes are watched, with outcomes of deliveries and with changes. */
@@ -259,9 +259,9 @@ async function engineOn(
       deliveries: { ...dispatcher, wakeReplays: replays.wake, note: reports.note },
     }),
     ...publishToEngine(store, dispatcher, { ...reports, traces: attempts }),
-    listen(listener) {
-      reports.listen(listener);
-      replicas.onNotification((notification) => listener.replicaNotification(notification));
+    observe(observer) {
+      reports.observe(observer);
+      replicas.onNotification((notification) => observer.replicaNotification(notification));
     },
     broadcast,
     watchOutcomes: async (wanted) => reports.watch(wanted),
@@ -387,7 +387,7 @@ interface ReportOptions {
 export class Reports {
   readonly #options: ReportOptions;
   readonly #collector = new OutcomeCollector();
-  #listener: Pick<EngineListener, "streamed" | "outcomes"> = { streamed() {}, outcomes() {} };
+  #observer: Pick<EngineObserver, "streamed" | "outcomes"> = { streamed() {}, outcomes() {} };
   #cancelTimer: (() => void) | null = null;
   /** The number of deliveries that filters have spared since the start, by the name of the event type. */
   readonly filteredByType = new Map<string, number>();
@@ -396,9 +396,9 @@ export class Reports {
     this.#options = options;
   }
 
-  /** Sets the listener. */
-  listen(listener: Pick<EngineListener, "streamed" | "outcomes">): void {
-    this.#listener = listener;
+  /** Sets the observer. */
+  observe(observer: Pick<EngineObserver, "streamed" | "outcomes">): void {
+    this.#observer = observer;
   }
 
   /** Sets which outcomes and changes are collected. */
@@ -447,13 +447,13 @@ export class Reports {
     if (this.#collector.note(...change)) this.#reportSoon();
   };
 
-  /** Ends reporting to the listener. */
+  /** Ends reporting to the observer. */
   stop(): void {
     this.#cancelTimer?.();
   }
 
   #wakeStreams(applications: readonly string[]): void {
-    this.#listener.streamed(applications);
+    this.#observer.streamed(applications);
     this.#options.broadcast({ kind: "streamed", applications });
   }
 
@@ -461,7 +461,7 @@ export class Reports {
     const { after } = this.#options.timers ?? systemTimers;
     this.#cancelTimer ??= after(reportEveryMs, () => {
       this.#cancelTimer = null;
-      this.#listener.outcomes(this.#collector.take(), this.#collector.takeChanged());
+      this.#observer.outcomes(this.#collector.take(), this.#collector.takeChanged());
     });
   }
 }

@@ -17,7 +17,7 @@ export function idleEngine(store: Store): Engine {
     started: Promise.resolve(),
     store: withEffects({ reads: store, writes: store }),
     ...publishToEngine(store, dispatcher),
-    listen() {},
+    observe() {},
     broadcast() {},
     async watchOutcomes() {},
     async enable(id) {

@@ -292,10 +292,10 @@ export class Ranking {
     const { order } = this.current();
     if (takenAt === order.takenAt) return order;
     const past = this.#pastOrders.use(takenAt, this.now());
-    return past ?? (this.sharedOrders ? this.#orderElsewhere(this.sharedOrders, takenAt) : order);
+    return past ?? (this.sharedOrders ? this.#orderOfReplicas(this.sharedOrders, takenAt) : order);
   }
 
-  async #orderElsewhere(orders: OrderExchange, takenAt: number): Promise<Order> {
+  async #orderOfReplicas(orders: OrderExchange, takenAt: number): Promise<Order> {
     const found = await orders.find(takenAt);
     if (!found) return this.current().order;
     const now = this.now();

@@ -149,7 +149,7 @@ async function startStages(options: AppOptions, stops: Stops): Promise<App> {
 
   const publicListener = await startPublicListener(core, memory);
   const { streams } = publicListener;
-  engine.listen({
+  engine.observe({
     streamed: (applicationIds) => streams.wake(applicationIds),
     outcomes: (batches, changed) => memory.outcomes.take(batches, changed),
     replicaNotification: peers?.receiver({ ...memory, streams, log }) ?? (() => {}),
@@ -337,7 +337,7 @@ async function openBackupKeeper(core: Core, { outcomes }: Memory): Promise<Backu
 }
 
 /** Serves an app at the address in the settings, and renews its certificate. Throws if the port is taken. */
-function listenAs(name: "public" | "admin", app: ServedApp, core: Core): Listening {
+function openListener(name: "public" | "admin", app: ServedApp, core: Core): Listening {
   const { config, certificateWatch } = core;
   const certificate = core.certificates[name];
   const { host, port, adminHost, adminPort } = config;
@@ -412,7 +412,7 @@ async function startPublicListener(core: Core, memory: Memory) {
     portalLogin: config.portalLogin,
     welcome: core.options.welcome ?? null,
   });
-  const listening = listenAs("public", app, core);
+  const listening = openListener("public", app, core);
   const descriptors = watchDescriptors({
     log,
     scarce(excess, limit) {
@@ -520,7 +520,7 @@ async function startAdminListener(
     publicUrl: publicListener.publicUrl,
     adminUrl: () => adminUrl,
   });
-  const listening = listenAs("admin", app, core);
+  const listening = openListener("admin", app, core);
   // Waits for requests in flight, and writes their audit entries.
   core.listeners.add("admin listener", async (graceMs) => {
     await listening.stop(graceMs);
@@ -542,7 +542,7 @@ function factsOf(core: Core, { store, limiter }: Memory, { streams }: RunningPub
     get subscriptionLimit() {
       return config.subscriptionLimit;
     },
-    rateLimit: ({ id, rate_limit }) => limiter.look(id, rate_limit ?? config.rateLimit),
+    rateLimit: ({ id, rate_limit }) => limiter.peek(id, rate_limit ?? config.rateLimit),
     storage: () => ("directory" in location ? sizesOf(location.directory) : null),
     kindSizes: hourlyKinds(async () => {
       if ("database" in location) return store.statistics.kindSizes();

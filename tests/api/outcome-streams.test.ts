@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { findingsWatch } from "../../src/api/admin/server.ts";
 import { OutcomeStreams } from "../../src/api/stream/outcome-streams.ts";
-import type { EngineListener } from "../../src/delivery/engine.ts";
+import type { EngineObserver } from "../../src/delivery/engine.ts";
 import type { Finding } from "../../src/domain/findings.ts";
 import { type DeliveryOutcome, OutcomeCollector, type WatchedOutcomes } from "../../src/domain/outcomes.ts";
 import type { Broadcast } from "../../src/domain/replicas.ts";
@@ -43,7 +43,7 @@ test("outcomes are collected only for watchers; of many there is a sample, with 
 /** Two processes that tell each other everything. */
 function twoReplicas() {
   const told: Broadcast[] = [];
-  const hands: EngineListener["outcomes"][] = [];
+  const hands: EngineObserver["outcomes"][] = [];
   const watched: WatchedOutcomes[] = [];
   const replicas: OutcomeStreams[] = [];
   for (const n of [0, 1]) {

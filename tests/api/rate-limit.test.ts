@@ -269,7 +269,7 @@ function replicas() {
 
 test("returned tokens are notified as well, and never more than were taken", async () => {
   const { here, other, told } = replicas();
-  const leftAtOther = () => other.look("key", 20)?.remaining;
+  const leftAtOther = () => other.peek("key", 20)?.remaining;
   here.take("key", 20);
   await until(() => leftAtOther() === 19);
   here.giveBack("key", 20);
@@ -290,11 +290,11 @@ test("a request that takes from two buckets is notified for both, and one that i
   ] as const;
   for (let i = 0; i < 4; i++) here.takeEach(buckets);
   await until(
-    () => other.look("user", 10)?.remaining === 6 && other.look("application", 20)?.remaining === 16,
+    () => other.peek("user", 10)?.remaining === 6 && other.peek("application", 20)?.remaining === 16,
   );
   for (let i = 0; i < 6; i++) other.takeEach(buckets);
   expect(other.takeEach(buckets)).toMatchObject({ allowed: false, limit: 10, remaining: 0 });
-  expect(other.look("application", 20)?.remaining).toBe(10);
+  expect(other.peek("application", 20)?.remaining).toBe(10);
   const sum = (of: string) => told.reduce((all, [key, , count]) => all + (key === of ? count : 0), 0);
   expect([sum("user"), sum("application")]).toEqual([4, 4]);
 });

@@ -119,8 +119,8 @@ test("notifications from before a listener was set are reported as missed, so th
     outcomes() {},
     replicaNotification: (notification: ReplicaNotification) => void received.push(notification),
   };
-  engine.listen(listener);
-  engine.listen(listener);
+  engine.observe(listener);
+  engine.observe(listener);
   expect(received).toEqual([{ kind: "missed" }]);
   await engine.stop(0);
 });

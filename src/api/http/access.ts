@@ -331,7 +331,7 @@ export function rateLimiter(now: () => number, shares: UsageReport | null = null
       return least;
     },
     /** Returns the current state of the bucket of `key` without taking from it; null for a `limit` of 0. */
-    look(key: string, limit: number): Pick<RateLimitState, "limit" | "remaining"> | null {
+    peek(key: string, limit: number): Pick<RateLimitState, "limit" | "remaining"> | null {
       if (limit === 0) return null;
       const bucket = buckets.peek(key);
       const taken = bucket ? Math.min(limit, takenAt(bucket, limit, now())) : 0;

@@ -397,7 +397,7 @@ export function applicationRoutes(
       store.subscriptions.count(id),
     ]);
     const subscriptions = { used, limit: subscription_limit ?? defaultSubscriptionLimit() };
-    const rateLimit = access.limiter.look(id, rate_limit ?? access.defaultRateLimit);
+    const rateLimit = access.limiter.peek(id, rate_limit ?? access.defaultRateLimit);
     const known = { notices, secrets, subscriptions, rateLimit, dueAt, now: now() };
     const data = shownOwn(application, { ...known, endpoint: endpoint ?? newEndpoint(id) });
     return { data, message: "OK" };

@@ -3,7 +3,7 @@ import type { Log, LogLevel } from "../../runtime/log.ts";
 import { startThread } from "../../runtime/threads.ts";
 import { withEffects } from "../../store/effects.ts";
 import type { DataStorage } from "../../store/storage.ts";
-import type { Engine, EngineListener, EngineSettings } from "../engine.ts";
+import type { Engine, EngineObserver, EngineSettings } from "../engine.ts";
 import type { WatchSample } from "../sample.ts";
 import type { EngineThread } from "./worker.ts";
 
@@ -31,8 +31,8 @@ interface EngineThreadOptions {
 export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
   const { settings, data, onFault, callersChanged, ...rest } = options;
   const lock = data.lock();
-  let listener: EngineListener | null = null;
-  /** Whether notifications of other replicas arrived before there was a listener. */
+  let observer: EngineObserver | null = null;
+  /** Whether notifications of other replicas arrived before there was a observer. */
   let hasMissed = false;
   const watches = new Map<number, WatchSample>();
   let lastWatch = 0;
@@ -41,10 +41,10 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     start: settings,
     offered: {
       storageFault: onFault,
-      streamed: (ids) => listener?.streamed(ids),
-      outcomes: (batches, changed) => listener?.outcomes(batches, changed),
+      streamed: (ids) => observer?.streamed(ids),
+      outcomes: (batches, changed) => observer?.outcomes(batches, changed),
       replicaNotification(notification) {
-        if (listener) listener.replicaNotification(notification);
+        if (observer) observer.replicaNotification(notification);
         else hasMissed = true;
       },
       sampleStep: (watched, step) => watches.get(watched)?.(step),
@@ -93,9 +93,9 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     notify: (type, data) => remote.notify(type, data).catch(() => {}),
     stats: remote.stats,
     checkStorage: remote.checkStorage,
-    listen(given) {
-      listener = given;
-      if (hasMissed) listener.replicaNotification({ kind: "missed" });
+    observe(next) {
+      observer = next;
+      if (hasMissed) observer.replicaNotification({ kind: "missed" });
       hasMissed = false;
     },
     broadcast: (notification) => void remote.broadcast(notification).catch(() => {}),

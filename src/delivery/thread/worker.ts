@@ -4,7 +4,7 @@ import { batchedPerTick } from "../../runtime/event-loop.ts";
 import { runThread, type ThreadContract } from "../../runtime/threads.ts";
 import type { DataLocation } from "../../store/location.ts";
 import type { DataStorage } from "../../store/storage.ts";
-import type { Engine, EngineListener, EngineSettings } from "../engine.ts";
+import type { Engine, EngineObserver, EngineSettings } from "../engine.ts";
 import type { Sample, SampleExchange, SampleStep } from "../sample.ts";
 
 /** The methods that the engine's thread offers to the main thread, and those that it calls there. */
@@ -18,7 +18,7 @@ export interface EngineThread extends ThreadContract {
     /** Without `events`, whose methods take callbacks: `publish` publishes events. */
     readonly store: Omit<Store, "events" | "close">;
   };
-  readonly calls: EngineListener & {
+  readonly calls: EngineObserver & {
     readonly storageFault: OnFault;
     readonly sampleStep: (watched: number, step: SampleStep) => void;
   };
@@ -50,7 +50,7 @@ export function runEngineThread(storageAt: (location: DataLocation) => Promise<D
     });
     // One report per application, because many events are published in one tick.
     const streamed = batchedPerTick<string>((ids) => notify.streamed([...new Set(ids)]));
-    engine.listen({
+    engine.observe({
       streamed: (applicationIds) => applicationIds.forEach(streamed),
       outcomes: notify.outcomes,
       replicaNotification: notify.replicaNotification,

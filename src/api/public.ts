@@ -18,7 +18,7 @@ import {
   type TokenListener,
   withTokens,
 } from "./public/listener.ts";
-import { assetRoutes, fontRoute, welcomeRoutes } from "./public/pages.ts";
+import { assetRoutes, fontRoute } from "./public/pages.ts";
 import {
   ownerLoginRoutes,
   portalCookie,
@@ -36,6 +36,7 @@ import {
 } from "./public/subscriptions.ts";
 import { testRoutes } from "./public/test.ts";
 import { userRoutes } from "./public/users.ts";
+import { welcomeRoutes } from "./public/welcome.ts";
 
 /** The routes without a token: path, who may call each method, and what registers it. */
 export const openRoutes: readonly RouteRow<PublicListener, PublicDeps, OpenAccess>[] = [
@@ -59,6 +60,7 @@ export const openRoutes: readonly RouteRow<PublicListener, PublicDeps, OpenAcces
   ["/welcome/*", { GET: "anyone" }, welcomeRoutes],
   ["/welcome/files/:file", { GET: "unlimited" }, welcomeRoutes],
   ["/welcome/facts", { GET: "unlimited" }, welcomeRoutes],
+  ["/welcome/sign-in", { POST: "anyone" }, welcomeRoutes],
   ["/welcome/events", { GET: "unlimited" }, welcomeRoutes],
   ["/inter.woff2", { GET: "unlimited" }, fontRoute],
   ["/docs/*", { GET: "anyone" }, documentationRoutes],

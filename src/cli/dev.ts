@@ -14,7 +14,7 @@ import type { Config } from "../server/settings/config.ts";
 import { type CheckedConfig, checkConfig, type Environment, sound } from "../server/settings/read-config.ts";
 import { settingOptions, settingsHelp, unknownVariables } from "../server/settings/setting-names.ts";
 import { readNumber, switches, valued } from "./arguments.ts";
-import { devProfile, Profiles } from "./calls/profiles.ts";
+import { devProfile, type Profile, Profiles } from "./calls/profiles.ts";
 import { type Command, UsageError } from "./command.ts";
 import { onSignals, onTermination } from "./signals.ts";
 
@@ -52,6 +52,8 @@ production: use "onair serve".
 
 It stores two profiles for the other commands: "dev", of the Dev app, which they use unless there is
 a profile "default", and "guide", of an application that has no webhook URL and no subscriptions.
+Commands for operators, such as "onair apps", use this platform where no server and no data is named
+and there is no directory onair-data.
 
 Options override environment variables, which override the file .env in the working directory. If
 an option is given twice, the last one counts.
@@ -93,7 +95,10 @@ ${settingsHelp({ ...defaults })}
       throw error;
     });
     const facts = await platform.facts();
-    const { stored, kept } = storeProfiles(new Profiles(env), facts, credentials);
+    // A key that the developer has set is not written to another file.
+    const admin =
+      config.adminKey === null ? { url: facts.admin_url, key: facts.secrets.admin_key } : undefined;
+    const { stored, kept } = storeProfiles(new Profiles(env), facts, credentials, admin);
     notes.push(...kept);
     process.stdout.write(
       flags["json"]
@@ -131,9 +136,15 @@ function storeProfiles(
   profiles: Profiles,
   { public_url: url, secrets }: DevFacts,
   { guide_id, guide_secret }: DevCredentials,
+  admin: Profile["admin"],
 ): { readonly stored: string[]; readonly kept: string[] } {
   const wanted = {
-    [devProfile]: { url, clientId: secrets.client_id, clientSecret: secrets.client_secret },
+    [devProfile]: {
+      url,
+      clientId: secrets.client_id,
+      clientSecret: secrets.client_secret,
+      ...(admin && { admin }),
+    },
     guide: { url, clientId: guide_id, clientSecret: guide_secret },
   };
   const stored: string[] = [];

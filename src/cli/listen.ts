@@ -17,6 +17,7 @@ import {
   publicOptions,
   readPublicTarget,
   refuseForUser,
+  refuseUserToken,
   withPublicApi,
 } from "./calls/public-api.ts";
 import { print } from "./output/print.ts";
@@ -106,6 +107,7 @@ export const listen = command({
       const { data } = await api.get("/public/v1/public-key", { signal });
       const publicKey = readPublicKey(data.public_key);
       if (types.length > 0) await knownTypes(api, types, undefined);
+      if (broadcaster !== undefined) await refuseUserToken(api, target);
       const isOfChannel =
         broadcaster === undefined ? null : channelFilter(api, await broadcasterId(api, broadcaster));
       for await (const streamed of followStream(api, follow)) {

@@ -7,6 +7,7 @@ import {
   publicOptions,
   readPublicTarget,
   refuseForUser,
+  refuseUserToken,
   withPublicApi,
 } from "./calls/public-api.ts";
 import { failed, ok, UsageError } from "./command.ts";
@@ -90,6 +91,7 @@ export const subscriptions = command({
     if (values.broadcaster !== undefined) refuseForUser(target, mistakes);
     check();
     return withPublicApi(target, async (api) => {
+      if (values.broadcaster !== undefined) await refuseUserToken(api, target);
       if (action === "list") await list(api, out);
       else if (action === "show") await show(api, words[0] ?? "", out);
       else if (action === "create")

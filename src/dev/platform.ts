@@ -1,7 +1,7 @@
 import { newWebhookSecret } from "../delivery/signature.ts";
 import { type NewApplication, secretPrefix, usesOnlyStream } from "../domain/applications.ts";
 import type { Store } from "../domain/store.ts";
-import { isoTime } from "../domain/time.ts";
+import { isoTime, second } from "../domain/time.ts";
 import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
 import type { Log } from "../runtime/log.ts";
 import { supervise } from "../runtime/services.ts";
@@ -125,7 +125,11 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     async prepare(store) {
       isLoginNew = await keepOwnerLogin(store, config, credentials.portal_login, { url: null, now: now() });
     },
-    welcome: { facts, onInbox: receiver.onInbox },
+    welcome: {
+      facts,
+      onInbox: receiver.onInbox,
+      consoleCookie: () => consoleCookie(app?.adminUrl ?? "", adminKey),
+    },
   });
   const server = app;
   starting.defer(() => server.stop());
@@ -159,6 +163,19 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     isNew,
     stop: () => started.disposeAsync(),
   };
+}
+
+/** Begins a session of the console with the operator key, and returns the cookie that carries it. */
+async function consoleCookie(adminUrl: string, adminKey: string): Promise<string> {
+  const { protocol } = new URL(adminUrl);
+  const answer = await fetch(`${adminUrl}/console/session`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${adminKey}`, "onair-page": protocol.slice(0, -1) },
+    signal: AbortSignal.timeout(5 * second),
+  });
+  const [cookie] = answer.headers.getSetCookie();
+  if (!answer.ok || cookie === undefined) throw new Error(`The console answered ${answer.status}`);
+  return cookie;
 }
 
 const shownUsers = 12;

@@ -519,6 +519,7 @@ async function startAdminListener(
     },
     publicUrl: publicListener.publicUrl,
     adminUrl: () => adminUrl,
+    welcomeUrl: options.welcome && (() => `${publicListener.publicUrl()}/welcome`),
   });
   const listening = openListener("admin", app, core);
   // Waits for requests in flight, and writes their audit entries.

@@ -85,9 +85,16 @@ export interface InboxEntry {
   readonly attempt: number;
 }
 
+/** `POST /welcome/sign-in`: the page to open, for which the answer has set the cookie. */
+export interface WelcomeSignIn {
+  readonly location: string;
+}
+
 /** The data source of the first page. */
 export interface WelcomeSource {
   facts(): Promise<WelcomeFacts>;
+  /** Begins a session of the console, and returns the value of the `Set-Cookie` header that carries it. */
+  consoleCookie(): Promise<string>;
   /** Calls `listener` for each request that arrives in the inbox. */
   onInbox(listener: () => void): void;
 }

@@ -1,15 +1,25 @@
 import { Send } from "lucide";
-import { render } from "preact";
+import { type ComponentChildren, render } from "preact";
 import { useState } from "preact/hooks";
 import { session } from "./client.ts";
 import { useLiveStream } from "./live.ts";
-import { useLoad } from "./load.ts";
-import { Button, Card, Empty, Facts, LinkButton, Notice, Status, Value } from "./parts/basics.tsx";
+import { useAction, useLoad } from "./load.ts";
+import {
+  Button,
+  Card,
+  Empty,
+  Facts,
+  FaultNotice,
+  LinkButton,
+  Notice,
+  Status,
+  Value,
+} from "./parts/basics.tsx";
 import { Code, Tabs } from "./parts/code.tsx";
 import { Brand, ConnectionBanner, ThemeButton } from "./parts/shell.tsx";
 import { Read, Table } from "./parts/table.tsx";
 import { Time } from "./parts/time.tsx";
-import type { WelcomeFacts } from "./session.ts";
+import type { WelcomeFacts, WelcomeSignIn } from "./session.ts";
 
 /** The first page of `onair dev`: URLs and keys, sample users, calls to try, and the receiver's inbox. */
 function Welcome() {
@@ -31,7 +41,7 @@ function Welcome() {
 }
 
 function Everything({ facts }: { facts: WelcomeFacts }) {
-  const { public_url, admin_url, has_portal, sign_in_url } = facts;
+  const { public_url, sign_in_url } = facts;
   return (
     <>
       <div class="hero">
@@ -41,15 +51,22 @@ function Everything({ facts }: { facts: WelcomeFacts }) {
           below. Build your bot against it.
         </p>
         <div class="row wrap">
-          {has_portal && (
-            <LinkButton kind="primary" href={`${public_url}/portal`}>
-              Open the portal
-            </LinkButton>
-          )}
-          <LinkButton href={`${admin_url}/console`}>Open the console</LinkButton>
           <LinkButton href={`${public_url}/docs`}>Documentation</LinkButton>
           <LinkButton href={sign_in_url}>Sign in as a sample user</LinkButton>
         </div>
+      </div>
+      <div class="columns even">
+        {facts.has_portal && (
+          <Door facts={facts} to="portal" title="Portal, for developers">
+            Where the developer of an application sees what was sent to it and why something failed,
+            subscribes to events, sets filters, and changes its webhook. You enter as the application "Dev
+            app", to which this page's events are sent.
+          </Door>
+        )}
+        <Door facts={facts} to="console" title="Console, for operators">
+          Where those who run the platform look after all applications, users and deliveries, publish events,
+          and make backups. You enter with the operator key.
+        </Door>
       </div>
       <div class="columns">
         <div class="stack wide">
@@ -62,6 +79,43 @@ function Everything({ facts }: { facts: WelcomeFacts }) {
         </div>
       </div>
     </>
+  );
+}
+
+interface DoorProps {
+  readonly facts: WelcomeFacts;
+  readonly to: "portal" | "console";
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+/** What a page is for, and a button that signs in to it. On another machine, a link to its sign-in form. */
+function Door({ facts: { public_url, admin_url, secrets }, to, title, children }: DoorProps) {
+  const open = useAction(async () => {
+    const body = JSON.stringify({ to });
+    const init = { body, headers: { "content-type": "application/json" } };
+    location.assign((await session<WelcomeSignIn>("POST", init, "sign-in")).location);
+  });
+  const kind = to === "portal" ? "primary" : "";
+  const text = `Open the ${to}`;
+  return (
+    <Card title={title}>
+      <div class="stack">
+        <p>{children}</p>
+        <FaultNotice fault={open.fault} />
+        <div class="row">
+          {secrets ? (
+            <Button {...(kind && { kind })} isBusy={open.isBusy} onClick={open.run}>
+              {text}
+            </Button>
+          ) : (
+            <LinkButton kind={kind} href={`${to === "portal" ? public_url : admin_url}/${to}`}>
+              {text}
+            </LinkButton>
+          )}
+        </div>
+      </div>
+    </Card>
   );
 }
 
@@ -160,11 +214,14 @@ function Where({ facts: { public_url, admin_url, receiver_url, secrets } }: { fa
           ["Receiver", <Value text={receiver_url} key="receiver" />],
           ...(secrets
             ? ([
-                ["Operator key", <Value text={secrets.admin_key} key="key" />],
-                ["Client id", <Value text={secrets.client_id} key="id" />],
-                ["Client secret", <Value text={secrets.client_secret} key="secret" />],
-                ["Access token", <Value text={secrets.access_token} key="token" />],
-                ["Signing secret", <Value text={secrets.webhook_secret} key="webhook" />],
+                ["Operator key", <Value text={secrets.admin_key} name="operator key" key="key" />],
+                ["Client id", <Value text={secrets.client_id} name="client id" key="id" />],
+                ["Client secret", <Value text={secrets.client_secret} name="client secret" key="secret" />],
+                ["Access token", <Value text={secrets.access_token} name="access token" key="token" />],
+                [
+                  "Signing secret",
+                  <Value text={secrets.webhook_secret} name="signing secret" key="webhook" />,
+                ],
               ] as const)
             : [["Secrets", "are shown only on this machine"] as const]),
         ]}

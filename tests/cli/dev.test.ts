@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Addresses, DevProcess } from "../support/dev-process.ts";
 import { unusedPort } from "../support/ports.ts";
 import { expectFailure, RunningCommand, run } from "../support/process.ts";
-import { testDirectory } from "../support/server.ts";
+import { ownDirectory, testDirectory } from "../support/server.ts";
 
 const free = ["--port", "0", "--admin-port", "0"];
 const directory = testDirectory();
@@ -79,6 +79,18 @@ describe("onair dev", () => {
     });
     expect((await run(["deliveries", "list", "--json"], { env })).code).toBe(0);
     expect(statSync(join(home, "onair", "profiles", "dev.json")).mode & 0o777).toBe(0o600);
+    // So do commands for operators, unless something is named or there is data.
+    const cwd = ownDirectory();
+    const apps = await run(["apps", "list", "--json"], { env, cwd });
+    expect([apps.code, apps.stderr]).toEqual([
+      0,
+      expect.stringContaining(`"onair dev" at ${first.admin_url}`),
+    ]);
+    expect(apps.stdout).toContain("Guide app");
+    for (const named of [{ ONAIR_DATA: cwd }, { ONAIR_ADMIN_KEY: "x", ONAIR_DATA: cwd }]) {
+      const other = await run(["apps", "list", "--json"], { env: { ...env, ...named }, cwd });
+      expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("There is no data in ")]);
+    }
     // A profile of the user wins.
     const profile = { url: first.public_url, clientId: first.guide.client_id, clientSecret: "wrong" };
     writeFileSync(join(home, "onair", "profiles", "default.json"), JSON.stringify(profile), { mode: 0o600 });

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
+import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { unusedPort } from "../support/ports.ts";
 import { expectFailure, RunningCommand, run } from "../support/process.ts";
 import { profileOf } from "../support/profiles.ts";
@@ -125,6 +126,20 @@ test("--broadcaster is refused with a user's profile, which has only that user's
   expectFailure(await run(["listen", "--broadcaster", "1001"], { env }), 2, message);
   const create = ["subscriptions", "create", "channel.followed", "--broadcaster", "1001"];
   expectFailure(await run(create, { env }), 2, message);
+});
+
+test("--broadcaster is refused with a user's token, whose kind only the server knows", async () => {
+  const server = await ownServer({ users, args: ["--login-url", loginUrl] });
+  const app = await server.application({ delivery: "stream", redirect_uris: [redirectUri] });
+  const { access_token } = await userTokens(server, app, { userId: 1001 });
+  const message = "--broadcaster is for applications: the token is of the user";
+  const create = ["subscriptions", "create", "channel.followed", "--broadcaster", "1001"];
+  for (const command of [create, ["listen", "--broadcaster", "1001"]]) {
+    const env = { ONAIR_TOKEN: access_token, ONAIR_URL: server.publicUrl };
+    expectFailure(await run(command, { env }), 2, message);
+  }
+  const ofApplication = await run(create, { env: { ONAIR_TOKEN: app.token, ONAIR_URL: server.publicUrl } });
+  expect([ofApplication.code, ofApplication.stderr]).toEqual([0, ""]);
 });
 
 test("the first 401 says that the secret is probably another one", async () => {

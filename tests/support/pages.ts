@@ -280,7 +280,7 @@ export async function signIn(tab: Tab, who: SignIn): Promise<void> {
 }
 
 /** A tab with the first page of `onair dev`. */
-export async function welcomePage(server: ServerClient): Promise<Tab> {
+export async function welcomePage(server: Pick<ServerClient, "publicUrl">): Promise<Tab> {
   const page = await (await browserContext()).newPage();
   const tab = new Tab(page, server.publicUrl);
   await page.goto(server.publicUrl);

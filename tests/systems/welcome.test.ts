@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { WelcomeFacts } from "../../src/web/session.ts";
+import { afterThisTest } from "../support/after-tests.ts";
 import { chromium } from "../support/chromium.ts";
+import { startPlatform } from "../support/dev-platform.ts";
 import { type Tab, violations, welcomePage } from "../support/pages.ts";
-import { ownServer } from "../support/server.ts";
+import { ownDirectory, ownServer } from "../support/server.ts";
 
 const facts: WelcomeFacts = {
   public_url: "http://127.0.0.1:1",
@@ -22,8 +24,77 @@ const facts: WelcomeFacts = {
   users: [{ id: 1001, username: "luna", display_name: "Luna <b>", is_live: true }],
   inbox: [],
 };
-const welcome = { facts: async () => facts, onInbox() {} };
+const welcome = { facts: async () => facts, consoleCookie: async () => "onair_console=x", onInbox() {} };
 const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
+
+const signIn = (publicUrl: string, to: string, headers: Record<string, string | undefined> = page) =>
+  fetch(`${publicUrl}/welcome/sign-in`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers } as Record<string, string>,
+    body: JSON.stringify({ to }),
+  });
+
+describe("the click on the first page that signs in", () => {
+  test("opens portal and console, for its own requests from this machine under a name of this machine alone", async () => {
+    const data = ownDirectory();
+    const platform = await startPlatform(data, { portal: true });
+    afterThisTest(platform.stop);
+    const { publicUrl: url, app } = platform;
+    const { secrets } = await platform.facts();
+    const portal = await signIn(url, "portal");
+    expect(await portal.json()).toEqual({ location: "/portal" });
+    const cookie = (answer: Response) => answer.headers.get("set-cookie") ?? "";
+    expect(cookie(portal)).toMatch(/^onair_portal=[^;]+; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/);
+    const session = (at: string, value: string) =>
+      fetch(`${at}/session`, { headers: { ...page, cookie: value.split(";")[0] ?? "" } });
+    expect(await (await session(`${url}/portal`, cookie(portal))).json()).toMatchObject({
+      application: { id: secrets.client_id, name: "Dev app" },
+    });
+    const console = await signIn(url, "console");
+    expect(await console.json()).toEqual({ location: `${app.adminUrl}/console` });
+    expect(await (await session(`${app.adminUrl}/console`, cookie(console))).json()).toMatchObject({
+      key: { role: "operator" },
+    });
+    const { port } = new URL(url);
+    const local = await signIn(url, "console", { ...page, host: `localhost:${port}` });
+    expect(await local.json()).toEqual({
+      location: `${app.adminUrl.replace("127.0.0.1", "localhost")}/console`,
+    });
+
+    for (const headers of [
+      {},
+      { ...page, "sec-fetch-site": "same-site" },
+      { ...page, "sec-fetch-site": "cross-site" },
+      { "onair-page": "http", origin: "http://127.0.0.1:1" },
+      { ...page, host: "rebound.example" },
+      { ...page, host: "192.168.1.5" },
+      { ...page, host: "127.0.0.1.rebound.example" },
+      { ...page, "x-forwarded-for": "192.0.2.7" },
+    ]) {
+      const answer = await signIn(url, "console", headers);
+      expect([headers, answer.status, cookie(answer)]).toEqual([headers, 404, ""]);
+    }
+    expect((await signIn(url, "elsewhere")).status).toBe(400);
+  });
+
+  test.skipIf(chromium === null)("needs nothing to be typed, and both pages lead back", async () => {
+    const platform = await startPlatform(ownDirectory(), { portal: true });
+    afterThisTest(platform.stop);
+    await using tab = await welcomePage(platform);
+    tab.elsewhere.push(platform.app.adminUrl);
+    await tab.page.setViewport({ width: 1280, height: 900 });
+    await tab.click("Open the console");
+    await tab.see("Pending deliveries");
+    await tab.click("Start page of onair dev", "link");
+    await tab.see("A whole streaming platform");
+    await tab.click("Open the portal");
+    await tab.see("Your application");
+    await tab.click("Sign out");
+    await tab.see("Use the client id and secret");
+    await tab.click("Start page of onair dev", "link");
+    await tab.see("Access token");
+  });
+});
 
 describe("the first page of onair dev", () => {
   test("answers only its own requests, and under no host name that another site can use", async () => {
@@ -59,6 +130,8 @@ describe("the first page of onair dev", () => {
     const server = await ownServer();
     expect((await fetch(server.publicUrl)).status).toBe(404);
     expect((await fetch(`${server.publicUrl}/welcome/facts`, { headers: page })).status).toBe(404);
+    expect((await signIn(server.publicUrl, "portal")).status).toBe(404);
+    expect(await (await fetch(`${server.adminUrl}/console`)).text()).not.toContain("data-home");
   });
 
   test.skipIf(chromium === null)("shows deliveries live", async () => {
@@ -67,7 +140,7 @@ describe("the first page of onair dev", () => {
     const onInbox = (listener: () => void) => {
       hasCome = listener;
     };
-    const server = await ownServer({ welcome: { facts: async () => shown, onInbox } });
+    const server = await ownServer({ welcome: { ...welcome, facts: async () => shown, onInbox } });
     await using tab: Tab = await welcomePage(server);
     await tab.see("Nothing has arrived yet");
     await tab.see("Luna <b>");

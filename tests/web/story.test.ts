@@ -4,7 +4,7 @@ import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { ownReceiver, type Received } from "../support/receiver.ts";
-import { testServer } from "../support/server.ts";
+import { json, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const server = await testServer({ args: ["--portal"] });
@@ -105,6 +105,75 @@ describe.skipIf(chromium === null)("an endpoint breaks", () => {
     await tab.click("View failed deliveries", "link");
     await tab.click("channel.followed", "link");
     await tab.see("Response 500");
+  });
+
+  test("a delivery shows where it went and what was answered, and its endpoint is tried at a click", async () => {
+    let isMended = false;
+    const moved = () =>
+      new Response("moved", { status: 301, headers: { location: "https://www.bot.example/" } });
+    const receiver = ownReceiver(() => (isMended ? new Response(null, { status: 204 }) : moved()));
+    const app = await server.application({ name: "Moved bot", webhook_url: receiver.url });
+    await subscribe(server, app, ["channel.followed"]);
+    // After the fifth failure nothing is sent for a while.
+    for (let i = 0; i < 6; i++) await server.admin("POST", "/admin/v1/events", event("channel.followed"));
+    await receiver.arrived(5);
+    await using tab = await signedIn(server, app);
+    await tab.see("The next attempt is in");
+    await tab.click("View failed deliveries", "link");
+    expect(await tab.page.$eval("select", (one) => (one as { value?: string }).value)).toBe("failing");
+    await tab.click("channel.followed", "link");
+    await tab.see("Response 301");
+    for (const text of [
+      `POST ${receiver.url}`,
+      "location: https://www.bot.example/",
+      "webhook-signature: v1,",
+    ])
+      await tab.see(text);
+    await tab.go("/deliveries?status=pending");
+    await tab.see("not attempted yet");
+    await tab.click("channel.followed", "link");
+    await tab.see("Request, not sent yet");
+    await tab.see("The first attempt is in");
+    await tab.see('"type": "channel.followed"');
+    await tab.click("Overview", "link");
+    isMended = true;
+    await tab.click("Try now");
+    await tab.see("The endpoint accepts deliveries.");
+  });
+
+  test("the webhook URL is changed where the advice leads, and removed only after a question", async () => {
+    const receiver = ownReceiver(() => new Response(null, { status: 410 }));
+    const app = await server.application({ name: "Gone bot", webhook_url: receiver.url });
+    await subscribe(server, app, ["channel.followed"]);
+    await server.admin("POST", "/admin/v1/events", event("channel.followed"));
+    const stored = async () =>
+      (
+        await json<{ webhook_url: string | null }>(
+          await server.admin("GET", `/admin/v1/applications/${app.id}`),
+        )
+      ).webhook_url;
+    await using tab = await signedIn(server, app);
+    const isFocused = 'document.activeElement?.name === "webhook_url"';
+    // From the overview, and once more from the page that has the form.
+    for (const from of ["", "/webhook"]) {
+      await tab.go(from);
+      await tab.click("Change the webhook URL", "link");
+      await tab.page.waitForFunction(isFocused);
+      expect(tab.page.url()).toEndWith("/portal/webhook");
+    }
+    await tab.page.keyboard.down("Control");
+    await tab.press("a");
+    await tab.page.keyboard.up("Control");
+    await tab.press("Delete");
+    await tab.click("Save");
+    await tab.see("Remove the webhook URL?");
+    await tab.clickInDialog("Cancel");
+    await tab.gone("Remove the webhook URL?");
+    expect(await stored()).toBe(receiver.url);
+    await tab.click("Save");
+    await tab.clickInDialog("Remove it");
+    await tab.see("There is no webhook URL");
+    expect(await stored()).toBeNull();
   });
 
   test("a test shows the exchange and the receiver's mistake", async () => {

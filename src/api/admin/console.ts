@@ -4,12 +4,11 @@ import type { ConsoleSession } from "../../web/session.ts";
 import { hasBearer } from "../http/access.ts";
 import { type RequestContext, reply, replyJson } from "../http/context.ts";
 import { isFromPage, pageRoutes } from "../http/pages.ts";
-import { type AdminListener, everyRole } from "./listener.ts";
+import { type AdminDeps, type AdminListener, everyRole } from "./listener.ts";
 import type { OperatorSessions } from "./operator-keys.ts";
 
-interface ConsoleRouteOptions {
+interface ConsoleRouteOptions extends Pick<AdminDeps, "publicUrl" | "welcomeUrl"> {
   readonly sessions: OperatorSessions;
-  readonly publicUrl: () => string;
 }
 
 const consolePath = "/console/session";
@@ -21,7 +20,10 @@ export const detail = (operationId: string) => ({ hide: true, operationId });
  * The console for operators, and its sessions: a request with an operator key as bearer token begins a session, which a
  * cookie identifies. The root of the listener redirects to the console.
  */
-export function consoleRoutes(app: AdminListener, { sessions, publicUrl }: ConsoleRouteOptions): void {
+export function consoleRoutes(
+  app: AdminListener,
+  { sessions, publicUrl, welcomeUrl }: ConsoleRouteOptions,
+): void {
   const shown = ({ operatorKey }: RequestContext): ConsoleSession => {
     if (operatorKey === null) throw new Error("The request has passed no gate");
     const { id, name, role } = operatorKey;
@@ -55,5 +57,6 @@ export function consoleRoutes(app: AdminListener, { sessions, publicUrl }: Conso
     keyless: true,
     detail: { hide: true },
   });
-  pageRoutes(app, { page: "console", path: "/console", look: { title: "On Air console" } });
+  const look = { title: "On Air console", ...(welcomeUrl && { home: welcomeUrl }) };
+  pageRoutes(app, { page: "console", path: "/console", look });
 }

@@ -204,6 +204,8 @@ export interface AdminDeps {
   readonly traffic: Readonly<Record<"public" | "admin", Traffic>>;
   /** The external URL of the public listener, without a trailing slash. */
   readonly publicUrl: () => string;
+  /** The URL of the start page of `onair dev`; absent elsewhere. */
+  readonly welcomeUrl?: (() => string) | undefined;
   /** The URL of this listener, without a trailing slash. */
   readonly adminUrl: () => string;
 }

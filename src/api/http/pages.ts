@@ -94,6 +94,12 @@ export function knownHosts(names: readonly string[]): (host: string | null) => b
 
 export const isAddress = (name: string) => /^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f:.]+\])$/.test(name);
 
+/** Whether a `Host` header names this machine, whatever the port. */
+export function isLoopbackHost(host: string | null): boolean {
+  const name = (host ?? "").toLowerCase().replace(/:[0-9]{1,5}$/, "");
+  return isLocal(name) || name === "[::1]" || /^127(\.[0-9]{1,3}){3}$/.test(name);
+}
+
 export const isLocal = (name: string) => name === "localhost" || name.endsWith(".localhost");
 
 /** The title and branding of a page. */
@@ -105,6 +111,8 @@ export interface PageLook {
   readonly logo?: Bun.BunFile | null;
   /** Whether the page also offers the platform's login. */
   readonly hasLogin?: boolean;
+  /** Returns the URL of the page that has led here, which the page links; absent for none. */
+  readonly home?: () => string;
 }
 
 interface PageOptions {
@@ -263,9 +271,10 @@ interface HtmlOptions {
 function htmlOf({ page, base, look, entries }: HtmlOptions): string {
   const title = Bun.escapeHTML(look.title);
   const at = Bun.escapeHTML(base);
+  const home = look.home?.();
   const file = (name: keyof PageFiles["entries"]) => `${at}/files/${entries[name]}`;
   return `<!doctype html>
-<html lang="en" data-base="${at}" data-title="${title}"${look.logo ? " data-logo" : ""}${look.hasLogin ? " data-login" : ""}>
+<html lang="en" data-base="${at}" data-title="${title}"${look.logo ? " data-logo" : ""}${look.hasLogin ? " data-login" : ""}${home ? ` data-home="${Bun.escapeHTML(home)}"` : ""}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -44,7 +44,7 @@ export function portalRoutes(app: PublicListener, deps: PublicDeps): void {
   pageRoutes(app, {
     page: "portal",
     path: "/portal",
-    look,
+    look: deps.welcome ? { ...look, home: () => `${deps.publicUrl()}/welcome` } : look,
     prefix: () => new URL(deps.publicUrl()).pathname.replace(/\/$/, ""),
   });
 }

@@ -1,6 +1,8 @@
 import { errorOf, OnairError } from "../../client/http.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
 import { openAdminOnData } from "../../server/admin.ts";
+import { storageAt } from "../../server/storage.ts";
+import { note } from "../output/print.ts";
 import { adminRefusal, request } from "./http.ts";
 import { requireData, type Target } from "./target.ts";
 
@@ -33,7 +35,7 @@ export interface AdminApi {
  * Opens the admin API of a target for `work`. Throws when the server cannot be reached, or there is no data.
  */
 export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => Promise<T>): Promise<T> {
-  const { server } = target;
+  const server = target.server ?? (await serverOfDev(target));
   if (server) {
     const base = server.url.origin + server.url.pathname.replace(/\/+$/, "");
     const { cert, key } = server.certificate ?? {};
@@ -51,6 +53,13 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   } finally {
     await onData.close();
   }
+}
+
+/** Returns the server of `onair dev` for a command that names nothing, where there is no data; null for none. */
+async function serverOfDev({ dev, location }: Target): Promise<Target["server"]> {
+  if (dev === null || (await (await storageAt(location)).hasData())) return null;
+  note(`Using "onair dev" at ${dev.url.origin}, because no server or data is named`);
+  return { ...dev, certificate: null };
 }
 
 /** A log that keeps the last internal error, because an error answer does not describe internal errors. */

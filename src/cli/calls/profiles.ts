@@ -31,6 +31,10 @@ const ProfileFile = Type.Object({
       refreshToken: Type.Optional(Type.String()),
     }),
   ),
+  /** The admin listener of `onair dev` and its operator key; only in the profile that `onair dev` stores. */
+  admin: Type.Optional(
+    Type.Object({ url: Type.String({ pattern: "^https?://[^\\s/]" }), key: Type.String() }),
+  ),
   /** `whsec_…`, which signs the webhooks that commands send to a program on this machine; made when first needed. */
   forwardSecret: Type.Optional(Type.String()),
 });

@@ -5,6 +5,7 @@ import { newWebhookSecret } from "../../delivery/signature.ts";
 import { didYouMean } from "../../server/settings/command-line.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
 import { type Given, readHttpUrl, valued } from "../arguments.ts";
+import { UsageError } from "../command.ts";
 import { note } from "../output/print.ts";
 import { publicRefusal, request } from "./http.ts";
 import {
@@ -152,6 +153,26 @@ export function refuseForUser({ userProfile }: Pick<PublicTarget, "userProfile">
     mistakes.push(
       `--broadcaster is for applications: the profile "${userProfile}" is of a user, whose channel is meant`,
     );
+}
+
+/**
+ * Throws a `UsageError` for `--broadcaster` with a token that turns out to be a user's. For a profile, which says whose
+ * it is, `refuseForUser` does so without a request.
+ */
+export async function refuseUserToken(
+  api: Client,
+  { credentials }: Pick<PublicTarget, "credentials">,
+): Promise<void> {
+  if (!("token" in credentials)) return;
+  const user = await api.get("/oauth/userinfo").catch((error) => {
+    // A token of an application is refused there.
+    if (error instanceof OnairError && error.status === 403) return null;
+    throw error;
+  });
+  if (user === null) return;
+  throw new UsageError(
+    `--broadcaster is for applications: the token is of the user ${user.preferred_username}, whose channel is meant`,
+  );
 }
 
 /** Sends a request of the client through `request`, which all commands use. */

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { type AwsVariables, awsVariables } from "../../operations/backups/destination.ts";
 import type { BackupConfig } from "../../operations/backups/open-backups.ts";
 import { type Certificate, CertificateError, readCertificate } from "../../operations/certificates.ts";
+import { isLoopback } from "../../operations/checks/requests.ts";
 import type { Config } from "../../server/settings/config.ts";
 import { type Environment, readConfig, readSecret } from "../../server/settings/read-config.ts";
 import { variablesOf } from "../../server/settings/setting-names.ts";
@@ -10,6 +11,7 @@ import { type DataLocation, locationOf, shownDataLocation } from "../../store/lo
 import { databaseIn } from "../../store/sqlite/directory.ts";
 import { type Given, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
+import { devProfile, type Profile, Profiles } from "./profiles.ts";
 
 /**
  * Reads settings of the server for another command: from those of its options that `names` lists, and from these
@@ -34,6 +36,8 @@ export interface Target {
   } | null;
   /** The location of the data, used without a server. */
   readonly location: DataLocation;
+  /** The server of `onair dev`, used if neither a server nor data is named, and there is no data at the location. */
+  readonly dev: { readonly url: URL; readonly key: string } | null;
   readonly allowPrivateWebhooks: boolean;
   /** The setting for snapshots of livestreams, used without a server. */
   readonly confirmAbovePercent: number;
@@ -59,7 +63,8 @@ export const targetHelp = `  --url URL      the admin listener of a running serv
   --data DIR     instead: the data directory of "onair serve" (ONAIR_DATA, unless one of these URLs
                  is set; default: onair-data); refused while a server uses it
   --database URL instead: the PostgreSQL database, without a password in the URL (ONAIR_DATABASE, or
-                 the file that ONAIR_DATABASE_FILE names)
+                 the file that ONAIR_DATABASE_FILE names). Where nothing is named and there is no
+                 onair-data, the running "onair dev" is used
   --config FILE  instead: the data named by this settings file of "onair serve" (ONAIR_CONFIG)`;
 
 /** Options that name the location of data. */
@@ -95,12 +100,42 @@ export function readTarget(given: GivenTarget, env: Environment, mistakes: strin
   return {
     server: url && key ? { url, key, certificate } : null,
     location: locationOf(config),
+    dev: isNothingNamed(given, env) ? devServer(env) : null,
     allowPrivateWebhooks: config.allowPrivateWebhooks,
     confirmAbovePercent: config.confirmSnapshotAbove,
     backups: config,
     aws: awsVariables(env),
     option: option.join(""),
   };
+}
+
+/** Variables that name a server, data, or a key. */
+const placeVariables = [
+  "ONAIR_ADMIN_URL",
+  "ONAIR_URL",
+  "ONAIR_ADMIN_KEY",
+  "ONAIR_ADMIN_KEY_FILE",
+  "ONAIR_DATA",
+  "ONAIR_DATABASE",
+  "ONAIR_DATABASE_FILE",
+  "ONAIR_CONFIG",
+];
+
+function isNothingNamed(given: GivenTarget, env: Environment): boolean {
+  return given.url === undefined && !namesData(given) && placeVariables.every((name) => !env[name]);
+}
+
+/** Returns the server of the profile that `onair dev` stores; null without one. It is on this machine. */
+function devServer(env: Environment): Target["dev"] {
+  let admin: Profile["admin"];
+  try {
+    admin = new Profiles(env).find(devProfile)?.admin;
+  } catch {
+    // A damaged profile is reported by the commands that use profiles.
+    return null;
+  }
+  const url = admin && URL.parse(admin.url);
+  return admin && url && isLoopback(url.hostname) ? { url, key: admin.key } : null;
 }
 
 /** Returns the location of the data for a command that never uses a server. */

@@ -99,12 +99,12 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** A value such as an id, with a button that copies it. */
-export function Value({ text }: { text: string }) {
+/** A value such as an id, with a button that copies it; `name` says what it is, in place of the value itself. */
+export function Value({ text, name }: { text: string; name?: string }) {
   return (
     <span class="value">
       <code title={text}>{text}</code>
-      <CopyButton text={text} label={`Copy ${text.slice(0, 40)}`} />
+      <CopyButton text={text} label={`Copy ${name ?? text.slice(0, 40)}`} />
     </span>
   );
 }

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { type IconNode, LogOut, Menu, Moon, RefreshCw, Search, Sun, TriangleAlert } from "lucide";
+import { ArrowLeft, type IconNode, LogOut, Menu, Moon, RefreshCw, Search, Sun, TriangleAlert } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LocationProvider, useLocation } from "preact-iso";
@@ -125,6 +125,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
             </div>
           ))}
         </nav>
+        <WayHome />
         <div class="who">
           <div class="grow">
             <strong title={who.name}>{who.name}</strong>
@@ -197,6 +198,17 @@ export function ConnectionBanner() {
   );
 }
 
+/** A link to the page that has led here, if there is one: the start page of `onair dev`, which signs in. */
+function WayHome() {
+  const { home } = document.documentElement.dataset;
+  if (!home) return null;
+  return (
+    <a class="way-home" href={home}>
+      <Icon of={ArrowLeft} /> Start page of onair dev
+    </a>
+  );
+}
+
 /** Closes the menu without opening a page. */
 function closeMenu(): void {
   isMenuOpen.value = false;
@@ -234,6 +246,7 @@ export function SignInPage({ kind, children }: { kind: string; children: Compone
     <main class="signin">
       <Brand kind={kind} />
       <div class="card stack">{children}</div>
+      <WayHome />
     </main>
   );
 }

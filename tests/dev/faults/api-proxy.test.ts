@@ -175,7 +175,8 @@ test.skipIf(elsewhere === undefined)(
   "a request of another machine does not pass as one of this machine",
   async () => {
     const { secrets, ...shown } = { secrets: { admin_key: "onair_admin_x" }, query: "fox" };
-    const welcome = { facts: async () => ({ secrets, ...shown }) as WelcomeFacts, onInbox() {} };
+    const known = { secrets, ...shown } as WelcomeFacts;
+    const welcome = { facts: async () => known, consoleCookie: async () => "", onInbox() {} };
     const { publicUrl, app } = await ownServer({ welcome });
     const proxy = startApiProxy({ host: "0.0.0.0", port: 0, plan: scriptedFaults({}), tell() {} });
     afterThisTest(() => proxy.stop());

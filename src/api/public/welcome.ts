@@ -1,0 +1,105 @@
+import { Type } from "@sinclair/typebox";
+import { DomainError } from "../../domain/errors.ts";
+import { oneOf } from "../../domain/validation/fields.ts";
+import { isThisMachineAlone } from "../../runtime/client-address.ts";
+import type { WelcomeSignIn } from "../../web/session.ts";
+import { type RequestContext, reply, replyJson } from "../http/context.ts";
+import { docsPath, isBrowser } from "../http/docs.ts";
+import { found, isFromPage, isLoopbackHost, knownHosts, pageRoute, pageRoutes, sessionMs } from "../http/pages.ts";
+import { noOtherFields } from "../http/parameters.ts";
+import { replyStream } from "../stream/event-stream.ts";
+import type { PublicDeps, PublicListener } from "./listener.ts";
+import { beginSession, portalCookie } from "./portal.ts";
+
+/** The root of the listener leads a browser to the documentation. For other clients it is an unknown path. */
+function rootRoute(app: PublicListener): void {
+  pageRoute(app, "page", "/", (requestContext) => {
+    if (!isBrowser(requestContext)) return found({}, "/");
+    // Relative, because a proxy may serve the listener below another path.
+    const headers = { location: docsPath.slice(1), vary: "accept" };
+    return reply(requestContext, 302, null, headers);
+  });
+}
+
+const isOwnHost = knownHosts([]);
+
+/** Whether the request comes from this machine. A tunnel also connects from here, but adds a forwarding header. */
+function isHere({ request: { headers }, clientAddress }: RequestContext): boolean {
+  const isForwarded = headers.has("x-forwarded-for") || headers.has("forwarded");
+  return !isForwarded && isThisMachineAlone(clientAddress);
+}
+
+const nothingHere = () => new DomainError("not_found", "There is nothing at this path");
+
+const SignInBody = Type.Object({ to: oneOf(["portal", "console"], {}) }, noOtherFields);
+
+/** Returns a URL under the name that the browser uses for this machine, so that its cookie is sent there. */
+function besideHost(url: string, host: string | null): string {
+  const beside = new URL(url);
+  if (/^localhost(:|$)/i.test(host ?? "")) beside.hostname = "localhost";
+  return beside.href.replace(/\/$/, "");
+}
+
+/**
+ * The root of the public listener: the start page of `onair dev`, or the way to the documentation. The start page
+ * shows secrets, so its data is available only to the page itself and under host names that cannot be rebound; secrets
+ * are sent only to this machine.
+ */
+export function welcomeRoutes(app: PublicListener, deps: PublicDeps): void {
+  const { outcomes, welcome, store } = deps;
+  if (!welcome) {
+    rootRoute(app);
+    return;
+  }
+  const requirePage = (request: Request) => {
+    if (isFromPage(request) && isOwnHost(request.headers.get("host"))) return;
+    throw nothingHere();
+  };
+  app.get(
+    "/welcome/facts",
+    async ({ requestContext }) => {
+      requirePage(requestContext.request);
+      const facts = await welcome.facts();
+      return isHere(requestContext) ? facts : { ...facts, secrets: null };
+    },
+    { unlimited: true, detail: { hide: true } },
+  );
+  // The click that opens the portal as the Dev app, or the console. Whoever can make it has the secrets of the facts.
+  app.post(
+    "/welcome/sign-in",
+    async ({ requestContext, body: { to } }) => {
+      const { request } = requestContext;
+      requirePage(request);
+      const host = request.headers.get("host");
+      const { secrets, admin_url } = await welcome.facts();
+      if (!isHere(requestContext) || !isLoopbackHost(host) || !secrets) throw nothingHere();
+      const answered = (location: string, cookie: string) => {
+        const signIn: WelcomeSignIn = { location };
+        return replyJson(requestContext, 200, signIn, { "set-cookie": cookie });
+      };
+      if (to === "console")
+        return answered(`${besideHost(admin_url, host)}/console`, await welcome.consoleCookie());
+      const application = deps.portal && (await store.applications.find(secrets.client_id));
+      if (!application || application.disabled) throw nothingHere();
+      const { token } = await beginSession(deps, application);
+      return answered("/portal", portalCookie.set(request, token, sessionMs / 1000));
+    },
+    { anyone: true, body: SignInBody, detail: { hide: true } },
+  );
+  welcome.onInbox(() => outcomes.changed("inbox"));
+  app.get(
+    "/welcome/events",
+    ({ requestContext }) => {
+      requirePage(requestContext.request);
+      const of = { applicationId: "", topics: ["inbox"], isAllowed: async () => true };
+      return replyStream(requestContext, (cut) => outcomes.open({ ...of, cut }));
+    },
+    { unlimited: true, detail: { hide: true } },
+  );
+  pageRoutes(app, {
+    page: "welcome",
+    path: "/welcome",
+    isRoot: true,
+    look: { title: "On Air, for development" },
+  });
+}

@@ -236,7 +236,9 @@ async function publishSample(
   const { name, assignments, count } = sample;
   await withAdminApi(target, async (api) => {
     const type = await findType(api, sample);
-    const broadcaster = await findBroadcaster(api, sample.broadcaster ?? assignedBroadcaster(assignments));
+    const found = await findBroadcaster(api, sample.broadcaster ?? assignedBroadcaster(assignments));
+    // Without a server, nothing is known of the address of its default picture.
+    const broadcaster = target.server === null ? found : await withShownPicture(api, found);
     const event = {
       name,
       version: type.version,
@@ -307,6 +309,12 @@ async function findBroadcaster(api: AdminApi, user: string | undefined): Promise
   const line = await firstLine(answer);
   if (line === "") throw new Error('The platform has no users yet: import some with "onair import users"');
   return JSON.parse(line) as Broadcaster;
+}
+
+/** Returns a user with the picture that the public API shows, which is a default where the user has none. */
+async function withShownPicture(api: AdminApi, user: Broadcaster): Promise<Broadcaster> {
+  const { picture } = await api.get<{ picture: string }>(`/admin/v1/users/${user.id}`);
+  return { ...user, profile_picture: picture };
 }
 
 /** Finds the id of the user with this username. Throws a `UsageError` when no user has it. */

@@ -84,7 +84,7 @@ export function EndpointNotice(props: EndpointNoticeProps) {
       {children}
       {nextAt && isFuture(nextAt) && (
         <p>
-          The next attempt is <Time at={nextAt} />.
+          Next attempt: <Time at={nextAt} />
         </p>
       )}
       <FaultNotice fault={enabling.fault} />

@@ -99,7 +99,8 @@ describe("one record", () => {
     const address = `/admin/v1/${path}`;
     expect((await platform.server.admin("GET", address)).status).toBe(404);
     const put = await platform.server.admin("PUT", address, body);
-    const answer = { [one]: record, message: "OK" };
+    const picture = `${platform.server.publicUrl}/assets/profile-picture.png`;
+    const answer = { [one]: record, ...(one === "user" && { picture }), message: "OK" };
     expect([put.status, await json<object>(put)]).toEqual([200, answer]);
     const before = await platform.everything();
     platform.clock.advance(1_000);

@@ -45,6 +45,18 @@ describe("onair trigger", () => {
     });
   });
 
+  test("the broadcaster has the picture that the public API shows: the own one, or the default", async () => {
+    const own = "https://images.example.com/own.webp";
+    for (const [picture, shown] of [
+      [own, own],
+      [null, `${server.publicUrl}/assets/profile-picture.png`],
+    ]) {
+      await server.load("users", [{ id: 1003, username: "pictured", profile_picture: picture }]);
+      const { stdout } = await trigger("channel.followed", "--json", "--broadcaster", "pictured");
+      expect(JSON.parse(stdout).data.broadcaster).toMatchObject({ user_id: 1003, profile_picture: shown });
+    }
+  });
+
   test("--count publishes so many events, each with an id of its own", async () => {
     const { code, stdout } = await trigger("kicks.gifted", "--broadcaster", "1002", "--count", "3", "--json");
     const ids = stdout

@@ -118,7 +118,7 @@ describe.skipIf(chromium === null)("an endpoint breaks", () => {
     for (let i = 0; i < 6; i++) await server.admin("POST", "/admin/v1/events", event("channel.followed"));
     await receiver.arrived(5);
     await using tab = await signedIn(server, app);
-    await tab.see("The next attempt is in");
+    await tab.see("Next attempt: in");
     await tab.click("View failed deliveries", "link");
     expect(await tab.page.$eval("select", (one) => (one as { value?: string }).value)).toBe("failing");
     await tab.click("channel.followed", "link");
@@ -133,7 +133,7 @@ describe.skipIf(chromium === null)("an endpoint breaks", () => {
     await tab.see("not attempted yet");
     await tab.click("channel.followed", "link");
     await tab.see("Request, not sent yet");
-    await tab.see("The first attempt is in");
+    await tab.see("First attempt: in");
     await tab.see('"type": "channel.followed"');
     await tab.click("Overview", "link");
     isMended = true;

@@ -7,6 +7,7 @@ import { maxId } from "../../domain/ids.ts";
 import { ChannelInput, confirmedFrom, defaultConfirmAbovePercent } from "../../domain/livestreams.ts";
 import { grouped } from "../../domain/text.ts";
 import { UserInput } from "../../domain/users.ts";
+import { about } from "../../domain/validation/fields.ts";
 import {
   applyAtomically,
   applyBatch,
@@ -17,9 +18,18 @@ import {
 } from "../../platform/batches.ts";
 import { answer, answerOf, ndjsonLines, noContent } from "../http/answers.ts";
 import { type RequestContext, reply } from "../http/context.ts";
+import { exampleUrl } from "../http/documentation.ts";
 import { longBodyStream } from "../http/input.ts";
-import { ChoiceParameter, IdParameter, Message, named, otherFieldsIgnored } from "../http/parameters.ts";
+import {
+  ChoiceParameter,
+  IdParameter,
+  Message,
+  named,
+  otherFieldsIgnored,
+  WebUrl,
+} from "../http/parameters.ts";
 import { TagSchema } from "../public/categories.ts";
+import { withPicture } from "../public/users.ts";
 import { type AdminDeps, type AdminListener, everyRole, whileAllowed, writers } from "./listener.ts";
 
 /*
@@ -127,6 +137,13 @@ interface RecordKind<Input extends Record, Row extends Record> {
   readonly input: TObject;
   /** Fields of a stored record that differ from the input. */
   readonly stored?: TProperties;
+  /** Further fields of the answer with one record, beside the record. */
+  readonly beside?: {
+    readonly fields: TProperties;
+    readonly of: (row: Row) => object;
+    /** Those of the example. */
+    readonly example: object;
+  };
   readonly example: Row;
   readonly missing: "user_not_found" | "category_not_found" | "not_found";
   /** A sentence about the further effects of a deletion. */
@@ -150,7 +167,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
   app: AdminListener,
   kind: RecordKind<Input, Row>,
 ): void {
-  const { noun, plural, tag, input, stored, example, missing, deletion, rows, intake, remove } = kind;
+  const { noun, plural, tag, input, stored, beside, example, missing, deletion, rows, intake, remove } = kind;
   const [Noun, Plural] = [capitalized(noun), capitalized(plural)] as const;
   const { id: _, ...exampleFields } = example;
   const params = Type.Object({ id: IdParameter(noun, example.id) });
@@ -166,18 +183,18 @@ export function recordRoutes<Input extends Record, Row extends Record>(
   const StoredRecord = named(Noun, `A stored ${noun}.`, { ...Type.Required(input).properties, ...stored });
   const OneRecord = answer(
     // The compiler does not know the name of the field.
-    { [noun]: StoredRecord, message: Message } as { message: typeof Message },
+    { [noun]: StoredRecord, ...beside?.fields, message: Message } as { message: typeof Message },
     {
       name: `${Noun}Answer`,
       description: `The stored ${noun}.`,
-      example: { [noun]: example, message: "OK" },
+      example: { [noun]: example, ...beside?.example, message: "OK" },
     },
   );
 
   const found = async (id: number) => {
     const [row] = await rows.page(id - 1, 1);
     if (row?.id !== id) throw new DomainError(missing, `There is no ${noun} with this id`);
-    return { [noun]: row, message: "OK" };
+    return { [noun]: row, ...beside?.of(row), message: "OK" };
   };
 
   app.get(`/admin/v1/${plural}/:id`, ({ params: { id } }) => found(id), {
@@ -270,8 +287,12 @@ export function recordRoutes<Input extends Record, Row extends Record>(
 
 const capitalized = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
+const pictureFrom = (publicUrl: () => string) => (user: { readonly profile_picture: string | null }) => ({
+  picture: withPicture(user, { publicUrl }).profile_picture,
+});
+
 /** Users as the platform reports them. */
-export function userRoutes(app: AdminListener, { store, data }: AdminDeps): void {
+export function userRoutes(app: AdminListener, { store, data, publicUrl }: AdminDeps): void {
   recordRoutes(app, {
     noun: "user",
     plural: "users",
@@ -281,6 +302,13 @@ export function userRoutes(app: AdminListener, { store, data }: AdminDeps): void
       bio: Type.String({
         description: 'Text that the user wrote about themselves; `""` when there is none.',
       }),
+    },
+    beside: {
+      fields: {
+        picture: about(WebUrl, "URL of the picture that the public API shows: the user's, or the default."),
+      },
+      of: pictureFrom(publicUrl),
+      example: pictureFrom(() => exampleUrl)(exampleUser),
     },
     example: exampleUser,
     missing: "user_not_found",

@@ -1,11 +1,6 @@
 import { readFileSync } from "node:fs";
 import { cacheableFor, contentOf, replyContent } from "../http/content.ts";
-import {
-  font,
-  fontHeaders,
-  fontPath,
-  pageRoute,
-} from "../http/pages.ts";
+import { font, fontHeaders, fontPath, pageRoute } from "../http/pages.ts";
 import bannerFile from "./assets/category-banner.png" with { type: "file" };
 import iconFile from "./assets/category-icon.png" with { type: "file" };
 import profileFile from "./assets/profile-picture.png" with { type: "file" };

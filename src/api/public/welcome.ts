@@ -5,7 +5,15 @@ import { isThisMachineAlone } from "../../runtime/client-address.ts";
 import type { WelcomeSignIn } from "../../web/session.ts";
 import { type RequestContext, reply, replyJson } from "../http/context.ts";
 import { docsPath, isBrowser } from "../http/docs.ts";
-import { found, isFromPage, isLoopbackHost, knownHosts, pageRoute, pageRoutes, sessionMs } from "../http/pages.ts";
+import {
+  found,
+  isFromPage,
+  isLoopbackHost,
+  knownHosts,
+  pageRoute,
+  pageRoutes,
+  sessionMs,
+} from "../http/pages.ts";
 import { noOtherFields } from "../http/parameters.ts";
 import { replyStream } from "../stream/event-stream.ts";
 import type { PublicDeps, PublicListener } from "./listener.ts";

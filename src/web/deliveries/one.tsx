@@ -126,10 +126,10 @@ function Sentence({ delivery: { status, attempts, next_attempt_at } }: { deliver
         {reason && <p>{reason}</p>}
         {next_attempt_at && isFuture(next_attempt_at) ? (
           <p>
-            The {last ? "next" : "first"} attempt is <Time at={next_attempt_at} />.{" "}
+            {last ? "Next" : "First"} attempt: <Time at={next_attempt_at} />
             {last
-              ? "You can also fix the receiver and send the delivery again now."
-              : "Until then, the endpoint is not called, because it has failed."}
+              ? ", or as soon as you have fixed the receiver and send the delivery again"
+              : ". Until then, the endpoint is not called, because it has failed."}
           </p>
         ) : (
           <p>

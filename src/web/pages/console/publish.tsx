@@ -58,11 +58,11 @@ function useChannel(id: number | null): Loaded<SampleBroadcaster | null> {
     async (signal) => {
       if (id === null) return null;
       const params = { path: { id } };
-      const { user } = await done(admin.GET("/admin/v1/users/{id}", { params, signal }));
+      const { user, picture } = await done(admin.GET("/admin/v1/users/{id}", { params, signal }));
       const own = { query: { user_id: id, limit: 1 } };
       const { data } = await done(admin.GET("/admin/v1/channels/search", { params: own, signal }));
       const [channel] = data;
-      return { ...user, ...(channel && { channel_slug: channel.slug }) };
+      return { ...user, profile_picture: picture, ...(channel && { channel_slug: channel.slug }) };
     },
     [id],
     ["users"],

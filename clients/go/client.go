@@ -81,8 +81,9 @@ func (c *Client) Do(ctx context.Context, method, path string, query url.Values, 
 		// Otherwise the token could go to another host, as with "@evil.example/".
 		return fmt.Errorf("onair: the path %q does not begin with a slash", path)
 	}
+	address := c.transport.url + path
 	if len(query) > 0 {
-		path += "?" + query.Encode()
+		address += "?" + query.Encode()
 	}
 	var content []byte
 	if body != nil {
@@ -91,9 +92,9 @@ func (c *Client) Do(ctx context.Context, method, path string, query url.Values, 
 			return err
 		}
 	}
-	return c.transport.patiently(ctx, method, func() error {
+	return c.transport.patiently(ctx, method, path, func() error {
 		response, err := c.authorized(ctx, c.transport.client, func() (*http.Request, error) {
-			request, err := http.NewRequestWithContext(ctx, method, c.transport.url+path, bytes.NewReader(content))
+			request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
 			if err != nil {
 				return nil, err
 			}
@@ -251,11 +252,11 @@ func do(client *http.Client, request *http.Request) (*http.Response, error) {
 
 // patiently repeats a request that the server refuses temporarily: after Retry-After, or after a delay
 // that grows.
-func (t transport) patiently(ctx context.Context, method string, try func() error) error {
+func (t transport) patiently(ctx context.Context, method, path string, try func() error) error {
 	for tries := 0; ; tries++ {
 		err := try()
 		var refusal *Error
-		if !errors.As(err, &refusal) || !isForNow(refusal.Status, method) || tries >= t.maxRetries {
+		if !errors.As(err, &refusal) || !isForNow(refusal.Status, method, path) || tries >= t.maxRetries {
 			return err
 		}
 		wait, isLeast := refusal.RetryAfter, true
@@ -271,10 +272,12 @@ func (t transport) patiently(ctx context.Context, method string, try func() erro
 	}
 }
 
-// isForNow says whether a request may be repeated. 429 means that nothing was done; after 502 to 504, a
-// POST may have been executed.
-func isForNow(status int, method string) bool {
-	return status == 429 || (status >= 502 && status <= 504 && method != http.MethodPost)
+// isForNow says whether a request may be repeated. 429 means that nothing was done; after 502 to 504, the
+// request may have been executed.
+func isForNow(status int, method, path string) bool {
+	// These POST requests have the same effect when they are executed twice.
+	isRepeatable := method != http.MethodPost || path == tokenPath || path == "/public/v1/events/subscriptions"
+	return status == 429 || (status >= 502 && status <= 504 && isRepeatable)
 }
 
 // withJitter spreads a wait, so that not all clients come back at once: up to 10 % more, or down to half

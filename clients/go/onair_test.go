@@ -141,18 +141,19 @@ func TestTokensAreSavedBeforeTheyAreUsed(t *testing.T) {
 
 func TestRetries(t *testing.T) {
 	for _, one := range []struct {
-		name, method string
-		status       int
-		retryAfter   string
-		tries        int
+		name, method, path string
+		status             int
+		retryAfter         string
+		tries              int
 	}{
-		{"429 to a GET", "GET", 429, "0", 3},
-		{"429 to a POST", "POST", 429, "0", 3},
-		{"503 to a GET", "GET", 503, "0", 3},
-		{"503 to a POST, which may have been executed", "POST", 503, "0", 1},
-		{"500", "GET", 500, "0", 1},
-		{"a wait that is too long", "GET", 503, "3600", 1},
-		{"a date in the past", "GET", 503, "Thu, 01 Jan 1970 00:00:00 GMT", 3},
+		{"429 to a GET", "GET", "/public/v1/x", 429, "0", 3},
+		{"429 to a POST", "POST", "/public/v1/x", 429, "0", 3},
+		{"503 to a GET", "GET", "/public/v1/x", 503, "0", 3},
+		{"503 to a POST, which may have been executed", "POST", "/public/v1/x", 503, "0", 1},
+		{"503 to a POST that may be executed twice", "POST", "/public/v1/events/subscriptions", 503, "0", 3},
+		{"500", "GET", "/public/v1/x", 500, "0", 1},
+		{"a wait that is too long", "GET", "/public/v1/x", 503, "3600", 1},
+		{"a date in the past", "GET", "/public/v1/x", 503, "Thu, 01 Jan 1970 00:00:00 GMT", 3},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			tries := 0
@@ -163,7 +164,7 @@ func TestRetries(t *testing.T) {
 				io.WriteString(w, `{"message":"busy","code":"some_code","errors":[],"request_id":"r1"}`)
 			})
 			config.MaxRetries = 2
-			err := client(t, config).Do(t.Context(), one.method, "/public/v1/x", nil, nil, nil)
+			err := client(t, config).Do(t.Context(), one.method, one.path, nil, nil, nil)
 			var refusal *Error
 			if !errors.As(err, &refusal) || refusal.Status != one.status || refusal.Code != "some_code" || refusal.RequestID != "r1" {
 				t.Error(err)

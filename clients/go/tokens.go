@@ -167,6 +167,8 @@ func (t *renewedToken) form() url.Values {
 	return form
 }
 
+const tokenPath = "/oauth/token"
+
 // requestToken requests tokens. It returns an *Error when the server refuses.
 func requestToken(ctx context.Context, transport transport, form url.Values) (*Session, error) {
 	var answer struct {
@@ -175,10 +177,10 @@ func requestToken(ctx context.Context, transport transport, form url.Values) (*S
 		RefreshToken string `json:"refresh_token"`
 	}
 	var askedAt time.Time
-	err := transport.patiently(ctx, http.MethodPost, func() error {
+	err := transport.patiently(ctx, http.MethodPost, tokenPath, func() error {
 		askedAt = time.Now()
 		body := strings.NewReader(form.Encode())
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, transport.url+"/oauth/token", body)
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, transport.url+tokenPath, body)
 		if err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ export function patient(
   return async (request) => {
     for (let tries = 0; ; tries++) {
       const response = await send(copyOf(request));
-      if (!isForNow(response.status, request.method) || tries >= maxRetries) return response;
+      if (!isForNow(response.status, request) || tries >= maxRetries) return response;
       const waitMs = retryAfterMs(response) ?? firstWaitMs * 2 ** tries;
       if (waitMs > maxWaitMs) return response;
       await response.body?.cancel();
@@ -129,12 +129,17 @@ export function patient(
   };
 }
 
+/** The paths of POST requests that have the same effect when they are executed twice. */
+const repeatablePosts = /\/(?:oauth\/token|public\/v1\/events\/subscriptions)$/;
+
 /**
- * Whether the request may be repeated. 429 means that nothing was done; after 502 to 504, a POST may have been
+ * Whether the request may be repeated. 429 means that nothing was done; after 502 to 504, the request may have been
  * executed.
  */
-function isForNow(status: number, method: string): boolean {
-  return status === 429 || ((status === 502 || status === 503 || status === 504) && method !== "POST");
+function isForNow(status: number, { method, url }: Request): boolean {
+  if (status === 429) return true;
+  if (status !== 502 && status !== 503 && status !== 504) return false;
+  return method !== "POST" || repeatablePosts.test(new URL(url).pathname);
 }
 
 /** Returns a copy of a request to send, so that the body of the request stays unread. */

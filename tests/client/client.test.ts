@@ -225,6 +225,7 @@ describe("a server that is busy", () => {
     ["429 is waited for", [429, 429], "get", 3],
     ["503 is waited for", [503], "get", 2],
     ["429 of a POST is waited for, with the same body", [429], "post", 2],
+    ["503 of a POST that has the same effect twice is waited for", [503], "post", 2],
   ])("%s", async (_, statuses, method, requests) => {
     const { asked, url } = busy(statuses);
     const waits: number[] = [];
@@ -244,8 +245,10 @@ describe("a server that is busy", () => {
   ])("%s is an error", async (_, statuses, headers, method, requests) => {
     const { asked, url } = busy(statuses, headers);
     const onair = createClient({ url, token: "x", maxRetries: 2 });
-    const path = "/public/v1/events/subscriptions";
-    const call = method === "get" ? onair.get(path) : onair.post(path, { body });
+    const call =
+      method === "get"
+        ? onair.get("/public/v1/events/subscriptions")
+        : onair.post("/public/v1/events/test", { body: {} });
     await expect(call).rejects.toMatchObject({ status: statuses[0] });
     expect(asked).toHaveLength(requests);
   });

@@ -120,7 +120,9 @@ export function commandOf(
     case "ts": {
       modules(directory);
       const file = written(directory, `main.${language === "ts" ? "ts" : "mjs"}`, atPort(text, port));
-      const runtime = language === "js" ? Bun.which("node") : null;
+      // With Bun, the client of the checkout needs no build.
+      const isForNode = language === "js" && !text.includes("onair/client");
+      const runtime = isForNode ? Bun.which("node") : null;
       return [runtime ?? process.execPath, file];
     }
     case "python":

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
+import { startWebhookProxy, type WebhookFault } from "../../src/dev/faults.ts";
 import { snippets } from "../../src/web/pages/portal/snippets.ts";
+import { afterThisTest } from "../support/after-tests.ts";
 import {
   codeOf,
   commandOf,
@@ -14,9 +16,13 @@ import { isListening, unusedPort } from "../support/ports.ts";
 import { run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
+import { scriptedFaults } from "../support/scripted-faults.ts";
 import { ownDirectory, ownServer } from "../support/server.ts";
 
-/* The receivers of README and docs/, some of them also shown in the portal, are run unchanged. */
+/*
+ * The receivers of README and docs/, some of them also shown in the portal, are run unchanged: against hostile requests,
+ * and against deliveries with the faults of `onair dev --faults`.
+ */
 
 /** The time for compilers on a slow and busy machine. */
 const longestMs = 300_000;
@@ -48,12 +54,24 @@ async function soon(
 }
 
 test.each(receivers)(
-  "$name withstands hostile requests, accepts deliveries, and refuses forged and old ones",
+  "$name withstands hostile requests, accepts deliveries on a bad day, and refuses forged and old ones",
   async (receiver) => {
     const [directory, port] = [ownDirectory(), await unusedPort()];
     const command = commandOf(receiver, directory, port);
     if (command === null) return;
-    const server = await ownServer({ engineThread: true });
+    const webhooks: WebhookFault[] = [
+      { kind: "overtaken", ms: 500 },
+      { kind: "twice", ms: 50 },
+      { kind: "late", ms: 100 },
+      { kind: "twice", ms: 50 },
+    ];
+    const injected: string[] = [];
+    const badDay = await startWebhookProxy({
+      plan: scriptedFaults({ webhooks }),
+      tell: (what) => void injected.push(what),
+    });
+    afterThisTest(() => badDay.stop());
+    const server = await ownServer({ engineThread: true, args: ["--webhook-proxy", badDay.url] });
     await server.load("users", users);
     const url = `http://127.0.0.1:${port}/webhook`;
     const app = await server.application({ webhook_url: url });
@@ -69,7 +87,7 @@ test.each(receivers)(
       expect(program.exitCode).toBeNull();
       const types = ["channel.followed", "chat.message.sent"];
       await subscribe(server, app, types);
-      for (const type of types) await publish(server, event(type));
+      for (const type of [...types, ...types]) await publish(server, event(type));
       const deliveries = "/public/v1/events/deliveries";
       const answered = async () => {
         const { data } = (await (await server.get(deliveries, app.token)).json()) as {
@@ -78,7 +96,8 @@ test.each(receivers)(
         return data.map(({ status }) => status);
       };
       await soon(async () => !(await answered()).includes("pending"), program);
-      expect(await answered()).toEqual(["delivered", "delivered"]);
+      expect(await answered()).toEqual(Array(4).fill("delivered"));
+      expect(injected).toHaveLength(4);
       const args = ["channel.followed", "--forward", url, "--secret", app.webhook_secret];
       expect(await run(["trigger", ...args])).toMatchObject({ code: 0 });
     } finally {

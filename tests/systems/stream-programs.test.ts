@@ -1,139 +1,140 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { newWebhookSecret } from "../../src/delivery/signature.ts";
+import { type ApiFault, startApiProxy } from "../../src/dev/faults.ts";
+import { afterThisTest } from "../support/after-tests.ts";
+import {
+  commandOf,
+  type DocumentedProgram,
+  documentedPrograms,
+  programEnvironment,
+} from "../support/documented-programs.ts";
 import { metric } from "../support/metrics.ts";
-import { event, publish, subscribe } from "../support/publishing.ts";
-import { users } from "../support/real-data.ts";
-import { startServer, temporaryDirectory } from "../support/server.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
+import { RunningCommand } from "../support/process.ts";
+import { event, example, publish, subscribe } from "../support/publishing.ts";
+import { scriptedFaults } from "../support/scripted-faults.ts";
+import {
+  ownDirectory,
+  ownServer,
+  startServer,
+  type TestApplication,
+  type TestServer,
+} from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-/* The programs in docs/stream.md are run unchanged, if their language is installed. */
+/*
+ * The programs of docs/ that read the event stream are run unchanged, if their language is installed: with the faults of
+ * `onair dev --faults`, and with restarts in the middle of a stream.
+ */
 
-const root = join(import.meta.dir, "../..");
-const docs = await Bun.file(join(root, "docs/stream.md")).text();
+const programs = await documentedPrograms("stream");
+const longestMs = 300_000;
 
-/** The program in this language. */
-function program(language: string): string {
-  const found = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "m").exec(docs)?.[1];
-  if (!found) throw new Error(`docs/stream.md has no program in ${language}`);
-  return found;
+/** Starts a program with the credentials of an application; null without its language. */
+function start(
+  program: DocumentedProgram,
+  url: string,
+  app: Partial<TestApplication>,
+): RunningCommand | null {
+  const directory = ownDirectory();
+  const command = commandOf(program, directory, 0);
+  if (command === null) return null;
+  const running = new RunningCommand([], {
+    command,
+    cwd: directory,
+    env: {
+      ...(programEnvironment as Record<string, string>),
+      ONAIR_URL: url,
+      TOKEN: app.token ?? "bad",
+      SECRET: app.webhook_secret ?? newWebhookSecret(),
+      CLIENT_ID: app.client_id ?? "bad",
+      CLIENT_SECRET: app.client_secret ?? "bad",
+    },
+  });
+  afterThisTest(() => running.kill("SIGKILL"));
+  return running;
 }
 
-async function command(language: string, directory: string): Promise<string[]> {
-  const file = join(directory, `main.${language === "python" ? "py" : language}`);
-  await Bun.write(file, program(language));
-  if (language === "python") return ["python3", file];
-  if (language === "js") {
-    symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
-    return [process.execPath, file];
-  }
-  const built = join(directory, "main");
-  const env = { ...process.env, GOFLAGS: "-mod=mod", GO111MODULE: "off" };
-  const { exitCode, stderr } = Bun.spawnSync(["go", "build", "-o", built, file], { env, stderr: "pipe" });
-  if (exitCode !== 0) throw new Error(stderr.toString());
-  return [built];
-}
-
-const languages = [
-  ["js", "bun"],
-  ["python", "python3"],
-  ["go", "go"],
-] as const;
-
-test.each(languages)(
-  "the program in %s ends with the reason when its token is refused",
-  async (language, tool) => {
-    if (tool !== "bun" && Bun.which(tool) === null) return;
-    const directory = temporaryDirectory();
-    const server = await startServer();
-    try {
-      const env = {
-        ...process.env,
-        TOKEN: "bad",
-        SECRET: newWebhookSecret(),
-        ONAIR_URL: server.publicUrl,
-      };
-      const child = Bun.spawn(await command(language, directory.path), { env, stderr: "pipe" });
-      expect(await new Response(child.stderr).text()).toMatch(/401|invalid_token/);
-      expect(await child.exited).toBe(1);
-    } finally {
-      await server.stop();
-      directory.remove();
-    }
+test.each(programs)(
+  "$name ends with the reason when its token or its secret is refused",
+  async (program) => {
+    const server = await ownServer();
+    const running = start(program, server.publicUrl, {});
+    if (running === null) return;
+    const { stderr, code } = await running.ended();
+    expect(stderr).toMatch(/401|invalid_token|invalid_client/);
+    expect(code).toBe(1);
   },
+  longestMs,
 );
 
-test.each(languages)(
-  "the program in %s verifies events and resumes after the server was away",
-  async (language, tool) => {
-    // Skipped if the tool is not installed.
-    if (tool !== "bun" && Bun.which(tool) === null) return;
-    const directory = temporaryDirectory();
-    const data = join(directory.path, "data");
+const luna = { id: 1001, username: "LunaBytes", followers_count: 7 };
+
+/** Publishes a follow and a command in the chat, both with this name. */
+async function happen(server: TestServer, name: string): Promise<void> {
+  const of = { broadcaster_user_id: luna.id };
+  const { follower, ...followed } = example("channel.followed") as { follower: object };
+  await publish(
+    server,
+    event("channel.followed", { ...of, data: { ...followed, follower: { ...follower, username: name } } }),
+  );
+  const message = { ...(example("chat.message.sent") as object), content: `!${name}` };
+  await publish(server, event("chat.message.sent", { ...of, data: message }));
+}
+
+const busy = (status: 429 | 503): ApiFault => ({ kind: "busy", status, retryAfterSeconds: 1 });
+
+test.each(programs)(
+  "$name misses nothing on a bad day, and when the server restarts",
+  async (program) => {
+    const data = join(ownDirectory(), "data");
     mkdirSync(data);
-    const run = await command(language, directory.path);
-    let server = await startServer({ data });
-    const way = await tcpProxy(Number(new URL(server.publicUrl).port));
-    let refused = 0;
-    const busy = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      fetch() {
-        refused++;
-        return new Response("", { status: 503, headers: { "retry-after": "1" } });
-      },
-    });
-    // While it restarts, a proxy in front of it answers 503.
-    const restart = async () => {
-      const before = refused;
-      way.lead(busy.port ?? 0);
-      await server.stop();
-      await until(() => refused > before);
-      server = await startServer({ data });
-      way.lead(Number(new URL(server.publicUrl).port));
-    };
-    await server.load("users", users);
+    const begin = () => startServer({ data });
+    let server = await begin();
+    afterThisTest(() => server.stop());
+    await server.load("users", [luna]);
     const app = await server.application({ delivery: "stream" });
-    await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
-    const child = Bun.spawn(run, {
-      env: {
-        ...process.env,
-        TOKEN: app.token,
-        SECRET: app.webhook_secret,
-        ONAIR_URL: `http://127.0.0.1:${way.port}`,
-      },
-      stderr: "inherit",
+    await subscribe(server, app, ["channel.followed", "chat.message.sent"], luna.id);
+    const injected: string[] = [];
+    // A program with the credentials of its application can get another token.
+    const lost: ApiFault[] = program.text.includes("CLIENT_ID") ? [{ kind: "revoked" }] : [];
+    const badDay = startApiProxy({
+      host: "127.0.0.1",
+      port: 0,
+      plan: scriptedFaults({
+        api: [busy(429), { kind: "slow", ms: 100 }, null, busy(503), busy(503), null, busy(429), ...lost],
+        streams: [300, 1_000, 1_000, 1_000],
+      }),
+      tell: (what) => void injected.push(what),
     });
-    let output = "";
-    const reading = (async () => {
-      for await (const part of child.stdout) output += new TextDecoder().decode(part);
-    })();
-    const lines = (count: number) =>
-      until(
-        () => output.split("\n").length > count,
-        () => `${count} lines did not come, but ${output}`,
-      );
-    try {
-      await until(async () => (await metric(server, "onair_event_streams_open")) === 1);
-      await restart();
-      // It has received no event yet and is not connected again.
-      await publish(server, event("channel.followed"));
-      await lines(1);
-      await restart();
-      await publish(server, event("channel.followed"));
-      await lines(2);
-    } finally {
-      child.kill();
-      await Promise.all([child.exited, reading]);
-      way.stop();
-      await busy.stop(true);
+    afterThisTest(() => badDay.stop());
+    const connect = () => badDay.connect({ url: server.publicUrl, tokens: server.app.store.tokens });
+    connect();
+    const running = start(program, badDay.url, app);
+    if (running === null) return;
+    const isOpen = () => until(async () => (await metric(server, "onair_event_streams_open")) === 1);
+    // Meanwhile the proxy in front answers 502.
+    const restart = async () => {
       await server.stop();
-      directory.remove();
-    }
-    const printed = output.trim().split("\n");
-    expect(printed).toHaveLength(2);
-    for (const line of printed) expect(line).toMatch(/^channel\.followed \{.*"follower"/);
+      server = await begin();
+      connect();
+    };
+    await isOpen();
+    await restart();
+    // It may have received no event yet, and not be connected again.
+    await happen(server, "fox_1");
+    await running.shows("fox_1");
+    await until(() => injected.filter((what) => what.startsWith("cut off")).length > 0);
+    for (const name of ["fox_2", "fox_3"]) await happen(server, name);
+    await running.shows("fox_3");
+    await isOpen();
+    await restart();
+    await happen(server, "fox_4");
+    for (let i = 1; i <= 4; i++) await running.shows(`fox_${i}`);
+    expect(injected.length).toBeGreaterThan(2);
+    if (lost.length > 0) expect(injected).toContain("its token is revoked");
+    running.kill("SIGTERM");
   },
+  longestMs,
 );

@@ -156,21 +156,25 @@ class Calls(unittest.TestCase):
         self.assertNotIn("second", repr(saved))
 
     def test_retries(self) -> None:
-        for method, status, retry_after, tries in [
-            ("GET", 429, "0", 3),
-            ("POST", 429, "0", 3),
-            ("GET", 503, "0", 3),
-            ("POST", 503, "0", 1),
-            ("GET", 500, "0", 1),
-            ("GET", 503, "3600", 1),
-            ("GET", 503, "Thu, 01 Jan 1970 00:00:00 GMT", 3),
+        path = "/public/v1/x"
+        subscribing = "/public/v1/events/subscriptions"
+        for method, path, status, retry_after, tries in [
+            ("GET", path, 429, "0", 3),
+            ("POST", path, 429, "0", 3),
+            ("GET", path, 503, "0", 3),
+            ("POST", path, 503, "0", 1),
+            # Executed twice, it has the same effect.
+            ("POST", subscribing, 503, "0", 3),
+            ("GET", path, 500, "0", 1),
+            ("GET", path, 503, "3600", 1),
+            ("GET", path, 503, "Thu, 01 Jan 1970 00:00:00 GMT", 3),
         ]:
             body = {"message": "busy", "code": "some_code", "errors": [], "request_id": "r1"}
-            with self.subTest(method=method, status=status, retry_after=retry_after):
+            with self.subTest(method=method, path=path, status=status, retry_after=retry_after):
                 with ScriptedServer(lambda _: (status, {"Retry-After": retry_after}, body)) as server:
                     onair = Client(server.url, token="t", max_retries=2)
                     with self.assertRaises(OnairError) as caught:
-                        onair.request(method, "/public/v1/x")
+                        onair.request(method, path)
                 error = caught.exception
                 self.assertEqual((error.status, error.code, error.request_id), (status, "some_code", "r1"))
                 self.assertEqual(len(server.asked), tries)

@@ -74,7 +74,7 @@ class Client(Api):
             answer: Answer = self._authorized(send)
             return answer
 
-        answer = self._transport.patiently(method, authorized)
+        answer = self._transport.patiently(method, path, authorized)
         if not 200 <= answer.status < 300:
             raise error_of(answer.status, answer.headers, answer.body)
         return json.loads(answer.body) if answer.body else None

@@ -39,6 +39,10 @@ class OnairError(Exception):
         self.location = None
         self.body = None
 
+    def __str__(self) -> str:
+        kind = " ".join(str(one) for one in (self.status, self.code) if one)
+        return f"{self.args[0]} ({kind})"
+
 
 def error_of(status: int, headers: Mapping[str, str], body: bytes) -> OnairError:
     """Reads an error answer, of the API or of a proxy in front of it."""

@@ -31,7 +31,8 @@ def request_token(transport: Transport, form: Mapping[str, str]) -> Session:
     asked_at = time.time()
     body = urllib.parse.urlencode(form).encode()
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-    answer = transport.patiently("POST", lambda: transport.send("POST", "/oauth/token", headers, body))
+    path = "/oauth/token"
+    answer = transport.patiently("POST", path, lambda: transport.send("POST", path, headers, body))
     if answer.status != 200:
         raise error_of(answer.status, answer.headers, answer.body)
     given = json.loads(answer.body)

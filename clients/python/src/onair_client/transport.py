@@ -85,12 +85,12 @@ class Transport:
         except http.client.HTTPException as error:
             raise ConnectionError(f"The answer was cut off: {error!r}") from error
 
-    def patiently(self, method: str, send: Callable[[], Answer]) -> Answer:
+    def patiently(self, method: str, path: str, send: Callable[[], Answer]) -> Answer:
         """Repeats a request that the server refuses temporarily: after `Retry-After`, or a delay that grows."""
         tries = 0
         while True:
             answer = send()
-            if not _is_for_now(answer.status, method) or tries >= self._patience.max_retries:
+            if not _is_for_now(answer.status, method, path) or tries >= self._patience.max_retries:
                 return answer
             asked = retry_after(answer.headers)
             wait = asked if asked is not None else float(2**tries)
@@ -110,6 +110,11 @@ def with_jitter(wait: float, *, is_least: bool) -> float:
     return wait * (1 + random.random() / 10 if is_least else 1 - random.random() / 2)
 
 
-def _is_for_now(status: int, method: str) -> bool:
-    """429 means that nothing was done; after 502 to 504, a POST may have been executed."""
-    return status == 429 or (status in (502, 503, 504) and method != "POST")
+# The POST requests that have the same effect when they are executed twice.
+_REPEATABLE_POSTS = ("/oauth/token", "/public/v1/events/subscriptions")
+
+
+def _is_for_now(status: int, method: str, path: str) -> bool:
+    """429 means that nothing was done; after 502 to 504, the request may have been executed."""
+    is_repeatable = method != "POST" or path in _REPEATABLE_POSTS
+    return status == 429 or (status in (502, 503, 504) and is_repeatable)

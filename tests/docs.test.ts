@@ -59,8 +59,8 @@ test("every option of a command in the docs is in the help of that command", asy
   expect(count).toBeGreaterThan(40);
 });
 
-test("every test that docs/public-api.md names exists", async () => {
-  const rows = (await read("docs/public-api.md")).matchAll(/^\|.*\| (\S+\.test\.ts) › (.+?) *\|$/gm);
+test("every test that tests/public-api.md names exists", async () => {
+  const rows = (await read("tests/public-api.md")).matchAll(/^\|.*\| (\S+\.test\.ts) › (.+?) *\|$/gm);
   const missing: string[] = [];
   let count = 0;
   for (const [, file = "", name = ""] of rows) {

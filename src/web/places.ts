@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { base } from "./client.ts";
+import { isolated } from "./isolated.ts";
 
 /*
  * URLs of pages. Filters are in the query, so that a copied URL shows the same page.
@@ -12,7 +13,7 @@ export const siteTitle = document.documentElement.dataset["title"] ?? "On Air";
 /** Sets the document's title, which identifies the page in the history, in tabs and for screen readers. */
 export function useTitle(title: string): void {
   useEffect(() => {
-    document.title = `${title} · ${siteTitle}`;
+    document.title = `${isolated(title)} · ${isolated(siteTitle)}`;
   }, [title]);
 }
 

@@ -58,7 +58,12 @@ export function Button({
     >
       {icon && <Icon of={icon} />}
       {children}
-      {of && <span class="visually-hidden"> {of}</span>}
+      {of && (
+        <span class="visually-hidden">
+          {" "}
+          <bdi>{of}</bdi>
+        </span>
+      )}
     </button>
   );
 }
@@ -79,7 +84,12 @@ export function LinkButton({
   return (
     <a class={`button ${kind}`} href={href}>
       {children}
-      {of && <span class="visually-hidden"> {of}</span>}
+      {of && (
+        <span class="visually-hidden">
+          {" "}
+          <bdi>{of}</bdi>
+        </span>
+      )}
     </a>
   );
 }

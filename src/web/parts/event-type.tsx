@@ -94,7 +94,7 @@ function Card({ type, isOpen, children }: CardProps) {
           <code>{name}</code> <small class="muted">version {version}</small>{" "}
           {!is_built_in && <Status word="registered" tone="ok" />}
         </h2>
-        <span class="muted">{description}</span>
+        <bdi class="muted">{description}</bdi>
       </summary>
       {isShown && (
         <div class="stack">

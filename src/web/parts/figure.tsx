@@ -25,10 +25,10 @@ export function Figure({
   );
 }
 
-/** A bar of a used part, coloured when little is left. With `isShare`, the part is a share, and never coloured. */
+/** A bar of a used part, coloured when little is left. With `isShare`, it is a share, with a scale of quarters. */
 export function Bar({ part, label, isShare = false }: { part: number; label: string; isShare?: boolean }) {
   const percent = Math.round(Math.min(1, Math.max(0, part)) * 100);
-  const tone = isShare || part < 0.8 ? "" : part < 0.95 ? "warn" : "bad";
+  const tone = isShare ? "share" : part < 0.8 ? "" : part < 0.95 ? "warn" : "bad";
   return (
     <div class={`bar ${tone}`} role="progressbar" aria-label={label} aria-valuenow={percent}>
       <div style={{ width: `${percent}%` }} />

@@ -103,7 +103,7 @@ export function Palette({ label, placeholder, known, search, nothing, go, onClos
             onClick={() => leave(place)}
           >
             <div class="grow">
-              {place.about === undefined ? place.text : <strong>{place.text}</strong>}
+              {place.about === undefined ? <bdi>{place.text}</bdi> : <strong>{place.text}</strong>}
               <span>{place.about}</span>
             </div>
             <small>{place.kind}</small>

@@ -45,7 +45,7 @@ export function Brand({ kind }: { kind: string }) {
     <a class="brand" href={to("") || "/"}>
       {hasLogo ? <img src={`${base}/logo`} alt="" /> : <Lamp />}
       <span>
-        {siteTitle.replace(/ console$|, for development$/, "")} <small>{kind}</small>
+        <bdi>{siteTitle.replace(/ console$|, for development$/, "")}</bdi> <small>{kind}</small>
       </span>
     </a>
   );
@@ -128,7 +128,9 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
         <WayHome />
         <div class="who">
           <div class="grow">
-            <strong title={who.name}>{who.name}</strong>
+            <strong title={who.name}>
+              <bdi>{who.name}</bdi>
+            </strong>
             <small class="muted">{who.about}</small>
           </div>
           <Button kind="quiet" icon={LogOut} label="Sign out" onClick={onSignOut} />

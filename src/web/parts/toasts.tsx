@@ -44,7 +44,7 @@ function Shown({ id, text, undo }: Toast) {
   }, [id, isHeld]);
   return (
     <div class="toast">
-      <span class="grow">{text}</span>
+      <span class="toast-text">{text}</span>
       {undo && (
         <button
           type="button"

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { inText } from "../isolated.ts";
 import type { FoundUser } from "./source.ts";
 
 type Names = Pick<FoundUser, "username" | "display_name">;
@@ -8,9 +9,7 @@ const isOne = ({ username, display_name }: Names) => username.toLowerCase() === 
 
 /** Both names of a user in a line of plain text. */
 export function namesOf(user: Names): string {
-  // The isolates keep the names apart from the text around them, whatever their direction.
-  const isolated = (text: string) => `\u2068${text}\u2069`;
-  return isOne(user) ? user.username : `${isolated(user.display_name)} (${user.username})`;
+  return isOne(user) ? user.username : `${inText(user.display_name)} (${user.username})`;
 }
 
 /**

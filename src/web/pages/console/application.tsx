@@ -6,6 +6,7 @@ import { deliveryWays, EndpointNotice, useUrlRemoval } from "../../endpoint.tsx"
 import { FilterList } from "../../filters/list.tsx";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
+import { inText } from "../../isolated.ts";
 import { useAction, useLoad } from "../../load.ts";
 import {
   Button,
@@ -208,15 +209,15 @@ function Danger({
   };
   const disable = async () => {
     await set(true);
-    toast(`${name} is disabled.`, () => set(false));
+    toast(`${inText(name)} is disabled.`, () => set(false));
   };
   const enable = useAction(async () => {
     await set(false);
-    toast(`${name} is enabled.`);
+    toast(`${inText(name)} is enabled.`);
   });
   const remove = async () => {
     await done(admin.DELETE("/admin/v1/applications/{id}", path));
-    toast(`${name} is deleted.`);
+    toast(`${inText(name)} is deleted.`);
     route(to("/applications"));
   };
   return (
@@ -237,7 +238,7 @@ function Danger({
       </div>
       <FaultNotice fault={enable.fault} />
       {asked === "disable" && (
-        <Confirm title={`Disable ${name}?`} verb="Disable" act={disable} onClose={close}>
+        <Confirm title={`Disable ${inText(name)}?`} verb="Disable" act={disable} onClose={close}>
           <p>
             Its tokens and secrets are refused at once. Pending deliveries are canceled, which cannot be
             undone; everything else can.
@@ -245,7 +246,7 @@ function Danger({
         </Confirm>
       )}
       {asked === "delete" && (
-        <Confirm title={`Delete ${name}?`} verb="Delete it for good" act={remove} onClose={close}>
+        <Confirm title={`Delete ${inText(name)}?`} verb="Delete it for good" act={remove} onClose={close}>
           <p>
             The application, its tokens and its subscriptions are deleted, and pending deliveries are
             canceled. This cannot be undone. Disabling can.
@@ -271,7 +272,7 @@ function ApplicationActions({ application: { id, name, client_type } }: { applic
   const close = () => setAsked(null);
   const revoke = async () => {
     await done(admin.DELETE("/admin/v1/applications/{id}/tokens", path));
-    toast(`All tokens of ${name} are revoked.`);
+    toast(`All tokens of ${inText(name)} are revoked.`);
     tokens.reload();
   };
   const listed = tokens.data?.data ?? [];
@@ -338,7 +339,7 @@ function ApplicationActions({ application: { id, name, client_type } }: { applic
         />
       )}
       {asked === "revoke" && (
-        <Confirm title={`Revoke all tokens of ${name}?`} verb="Revoke" act={revoke} onClose={close}>
+        <Confirm title={`Revoke all tokens of ${inText(name)}?`} verb="Revoke" act={revoke} onClose={close}>
           <p>
             The application must request new tokens, and its users must sign in again. This cannot be undone.
           </p>

@@ -4,6 +4,7 @@ import { useLocation } from "preact-iso";
 import { admin, done } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
+import { inText } from "../../isolated.ts";
 import { useList } from "../../list.ts";
 import { Button, Card, Empty, Head, number, Status } from "../../parts/basics.tsx";
 import { FormDialog } from "../../parts/dialog.tsx";
@@ -150,7 +151,7 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
     };
     return (
       <SecretDialog
-        title={`${made.name} is created`}
+        title={`${inText(made.name)} is created`}
         secrets={secrets}
         onClose={() => route(to(`/applications/${made.id}`))}
       />

@@ -4,6 +4,7 @@ import { hour } from "../../../domain/time.ts";
 import { admin, dataOf, done } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
+import { inText } from "../../isolated.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, Head, Status } from "../../parts/basics.tsx";
 import { Confirm, FormDialog } from "../../parts/dialog.tsx";
@@ -97,7 +98,7 @@ export function Keys() {
       {isCreating && <CreateDialog onClose={() => setCreating(false)} onDone={loaded.reload} />}
       {revoking && (
         <Confirm
-          title={`Revoke ${revoking.name}?`}
+          title={`Revoke ${inText(revoking.name)}?`}
           verb="Revoke"
           act={() => revoke(revoking)}
           onClose={() => setRevoking(null)}
@@ -119,7 +120,13 @@ function CreateDialog({ onClose, onDone }: { onClose: () => void; onDone: () => 
   });
   const { name, role, days } = form.values;
   if (key !== null)
-    return <SecretDialog title={`The key of ${name}`} secrets={{ "Operator key": key }} onClose={onClose} />;
+    return (
+      <SecretDialog
+        title={`The key of ${inText(name)}`}
+        secrets={{ "Operator key": key }}
+        onClose={onClose}
+      />
+    );
   return (
     <FormDialog title="New key" verb="Create" of={form} onClose={onClose}>
       <Field label="Name" required hint="The person or program that will use it." {...form.at("name")} />

@@ -3,6 +3,7 @@ import { leastFreeBytes } from "../../../domain/storage.ts";
 import { day, minute } from "../../../domain/time.ts";
 import { admin, dataOf, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
+import { inText } from "../../isolated.ts";
 import { useLoad } from "../../load.ts";
 import { NoticesCard } from "../../notices.tsx";
 import { Card, FaultNotice, Head, LinkButton, Notice, number, Status, size } from "../../parts/basics.tsx";
@@ -10,6 +11,7 @@ import { Bar, Figure } from "../../parts/figure.tsx";
 import { Read, Table } from "../../parts/table.tsx";
 import { fullTime, Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
+import { addingUp, sizesWithSum } from "../../shares.ts";
 import { OutcomeCard, type Range } from "../../statistics.tsx";
 import { useOperator } from "./operator.tsx";
 
@@ -140,7 +142,7 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
     return one && to(`/applications/${one.app_id}`);
   };
   const listed = (endpoints: readonly Endpoint[]) => {
-    const shown = endpoints.slice(0, 3).map(({ app_name }) => app_name);
+    const shown = endpoints.slice(0, 3).map(({ app_name }) => inText(app_name));
     return endpoints.length > 3 ? `${shown.join(", ")} and ${endpoints.length - 3} more` : shown.join(", ");
   };
   const entries: ComponentChildren[] = [];
@@ -360,13 +362,14 @@ const kindNames: Readonly<Record<string, string>> = {
 function StorageKinds({ storage }: { storage: Storage | null }) {
   const { kinds = null, kinds_measured_at = null } = storage ?? {};
   if (kinds === null) return null;
-  const rows = Object.entries(kinds)
-    .map(([kind, bytes]) => ({ kind, bytes }))
-    .sort((a, b) => b.bytes - a.bytes);
-  const all = Math.max(
-    1,
-    rows.reduce((sum, { bytes }) => sum + bytes, 0),
-  );
+  const sorted = Object.entries(kinds).sort(([, a], [, b]) => b - a);
+  const bytes = sorted.map(([, bytes]) => bytes);
+  const sizes = sizesWithSum(bytes);
+  const percents = [...addingUp(bytes, 100), 100];
+  // The last row is the sum.
+  const rows = [...sorted.map(([kind]) => kind), "all"].map((kind, i) => {
+    return { kind, size: sizes[i] ?? "", percent: percents[i] ?? 0 };
+  });
   return (
     <Card
       title="Storage by kind of data"
@@ -386,13 +389,18 @@ function StorageKinds({ storage }: { storage: Storage | null }) {
         rows={rows}
         keyOf={({ kind }) => kind}
         columns={[
-          { name: "Data", show: ({ kind }) => kindNames[kind] ?? kind },
+          {
+            name: "Data",
+            show: ({ kind }) => (kind === "all" ? <strong>In all</strong> : (kindNames[kind] ?? kind)),
+          },
           {
             name: "Share",
             hide: "narrow",
-            show: ({ kind, bytes }) => <Bar isShare part={bytes / all} label={`Share of ${kind}`} />,
+            show: ({ kind, percent }) =>
+              kind !== "all" && <Bar isShare part={percent / 100} label={`Share of ${kind}`} />,
           },
-          { name: "Size", isNumber: true, show: ({ bytes }) => size(bytes) },
+          { name: "%", isNumber: true, show: ({ percent }) => percent },
+          { name: "Size", isNumber: true, show: ({ size }) => size },
         ]}
       />
     </Card>

@@ -116,7 +116,7 @@ export function BackFromLogin() {
       <h1>Choose an application</h1>
       {choice.map(({ id, name }) => (
         <Button key={id} onClick={() => choose(id)}>
-          {name}
+          <bdi>{name}</bdi>
         </Button>
       ))}
     </SignInPage>

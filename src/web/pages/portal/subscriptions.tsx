@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
 import { api, done, Fault } from "../../client.ts";
 import { useForm } from "../../form.ts";
+import { inText } from "../../isolated.ts";
 import { pageSize } from "../../list.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, Head, LinkButton, Notice, number } from "../../parts/basics.tsx";
@@ -120,7 +121,7 @@ export function Subscriptions() {
   );
 }
 
-const titleOf = (one: Subscription) => `${one.event} of ${channelOf(one)}`;
+const titleOf = (one: Subscription) => `${one.event} of ${inText(channelOf(one))}`;
 
 /** Reads the first subscriptions, of all channels or of the one of this user. */
 async function subscriptionsOf(broadcaster: number | null, signal: AbortSignal) {
@@ -234,7 +235,7 @@ function RemoveDialog({
   return (
     <Confirm title="Delete this subscription?" verb="Delete" act={act} onClose={onClose}>
       <p>
-        Your application no longer receives <code>{event}</code> of {channelOf(subscription)}.
+        Your application no longer receives <code>{event}</code> of <bdi>{channelOf(subscription)}</bdi>.
       </p>
       <Notice tone="warn" title="Pending deliveries are canceled. Subscribing again does not restore them." />
     </Confirm>

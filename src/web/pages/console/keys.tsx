@@ -58,7 +58,18 @@ export function Keys() {
           rows={loaded.data ?? []}
           keyOf={({ id }) => id}
           columns={[
-            { name: "Name", isFilling: true, show: ({ name }) => <strong class="cell">{name}</strong> },
+            {
+              name: "Name",
+              isFilling: true,
+              show: ({ name, last_used_at }) => (
+                <>
+                  <strong class="cell">{name}</strong>
+                  <small class="cell muted only-narrow">
+                    used: <LastUse at={last_used_at} />
+                  </small>
+                </>
+              ),
+            },
             { name: "Role", show: ({ role }) => role },
             {
               name: "Begins with",

@@ -259,10 +259,13 @@ function Troubled({ endpoints }: { endpoints: readonly Endpoint[] }) {
           {
             name: "Application",
             isFilling: true,
-            show: ({ app_id, app_name }) => (
-              <a class="cell" href={to(`/applications/${app_id}`)}>
-                {app_name}
-              </a>
+            show: ({ app_id, app_name, last_failure }) => (
+              <>
+                <a class="cell" href={to(`/applications/${app_id}`)}>
+                  {app_name}
+                </a>
+                <small class="cell muted only-narrow">{last_failure?.error}</small>
+              </>
             ),
           },
           {

@@ -245,7 +245,11 @@ describe.skipIf(!hasPostgres)("a newer version", () => {
     ]);
     for (const args of [["serve", "--port", "0", "--admin-port", "0"], ["migrate"]]) {
       const refused = await run(args, { env: { ONAIR_DATABASE: url } });
-      expectFailure(refused, 2, "its migration 9000_second is unknown here). Use that version.");
+      expectFailure(
+        refused,
+        2,
+        "its migration 9000_second is unknown here). Use that version, or restore a dump from before the upgrade.",
+      );
     }
   });
 

@@ -37,14 +37,22 @@ export function databaseStorage(database: DatabaseSettings): SharedStorage {
       if (isPooled) await (await openPostgres(directSettings, { connections: 1 }, applying)).close();
       const options = { connections: Math.ceil(connections / 2), isPooled, onFault, applying, replica };
       const check = (opened: Store) => requireNotMoved(opened, location);
-      const { store, ownership, replicas } = await openPostgresReplica(
+      const { store, ownership, replicas, takeSpace } = await openPostgresReplica(
         settings,
         directSettings,
         options,
         check,
       );
       await closingOnFault(store, check(store));
-      const look = () => store.settings.get(signingKeySetting).then(() => null, faultOf);
+      const look = async (isTroubled: boolean) => {
+        try {
+          await store.settings.get(signingKeySetting);
+          if (isTroubled) await takeSpace();
+          return null;
+        } catch (error) {
+          return faultOf(error);
+        }
+      };
       return { store, ownership, replicas, check: checkedBy(store, look, faultOf) };
     },
     async openReading(onFault) {

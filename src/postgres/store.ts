@@ -176,6 +176,14 @@ interface ReplicaOptions extends PoolOptions {
   readonly replica?: number | null | undefined;
 }
 
+interface OpenReplica {
+  readonly store: Store;
+  readonly ownership: Ownership;
+  readonly replicas: ReplicaLink;
+  /** Rejects when the database has no space for new rows. */
+  takeSpace(): Promise<void>;
+}
+
 /**
  * Opens the store as one of the replicas that serve the database. `direct` leads there without a pooler. `mayServe` is
  * called after the first heartbeat, and rejects when this process must not join the others.
@@ -185,7 +193,7 @@ export async function openPostgresReplica(
   direct: ConnectionSettings,
   { onFault, applying, replica, ...options }: ReplicaOptions,
   mayServe: (store: Store) => Promise<void>,
-): Promise<{ readonly store: Store; readonly ownership: Ownership; readonly replicas: ReplicaLink }> {
+): Promise<OpenReplica> {
   const db = await openPostgres(settings, options, applying);
   const owned = new OwnedShards(replica ?? newReplica());
   const notifications = new Notifications(direct, db);
@@ -202,7 +210,22 @@ export async function openPostgresReplica(
     await notifications.close();
     await db.close();
   };
-  return { store: Object.assign(store, { close }), ownership, replicas };
+  return { store: Object.assign(store, { close }), ownership, replicas, takeSpace: () => takeSpace(db) };
+}
+
+/**
+ * Writes a megabyte and removes it. Rejects when the disk has no space for it, where a small change of a row may still
+ * succeed, because its page has some left. A role that may not create temporary tables takes none.
+ */
+async function takeSpace(db: Postgres): Promise<void> {
+  try {
+    await db.transact(async ({ run }) => {
+      await run("CREATE TEMPORARY TABLE onair_space (filler text) ON COMMIT DROP");
+      await run("INSERT INTO onair_space SELECT repeat('x', 1000) FROM generate_series(1, 1000)");
+    });
+  } catch (error) {
+    if (codeOf(error) !== "42501") throw error;
+  }
 }
 
 /** Opens a read-only view of the store for another thread. The database must have the current schema. */

@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { Build } from "../src/runtime/build.ts";
 import { makePages, type PageFiles } from "../src/web/make.ts";
 import { makeSite, type SiteFiles } from "../src/web/site/make.ts";
+import { packagesIn } from "./supply/bundled.ts";
 
 const root = resolve(import.meta.dir, "..");
 
@@ -87,8 +88,5 @@ export async function buildExecutable(
     if (kind === "sourcemap") rmSync(path);
     else if (kind !== "entry-point") throw new Error(`${path} is missing from the executable`);
   }
-  const packages = Object.keys(metafile?.inputs ?? {}).map((file) => {
-    return /.*node_modules\/((?:@[^/]+\/)?[^/.]+)\//.exec(file)?.[1];
-  });
-  return new Set(packages.filter((name) => name !== undefined));
+  return packagesIn(metafile);
 }

@@ -22,6 +22,12 @@ export async function thirdPartyNotices(packages: readonly BundledPackage[]): Pr
   ].join(line);
 }
 
+/** Returns the licences of the packages in `onair/client`. Throws when a licence text is missing. */
+export async function clientNotices(packages: readonly BundledPackage[]): Promise<string> {
+  const own = await Promise.all(packages.map(noticeOf));
+  return ["onair/client is one file, which contains the following software.\n", ...own].join(line);
+}
+
 async function noticeOf({ name, version, license, directory }: BundledPackage): Promise<string> {
   const texts = await Promise.all(
     licenceFiles(directory).map((file) => Bun.file(join(directory, file)).text()),

@@ -43,6 +43,14 @@ export async function bundledPackages(more: Iterable<string> = []): Promise<read
   return [...found.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
+/** Returns the names of the packages in a bundle. @param metafile that of its build */
+export function packagesIn(metafile: Bun.BuildMetafile | undefined): Set<string> {
+  const names = Object.keys(metafile?.inputs ?? {}).map((file) => {
+    return /.*node_modules\/((?:@[^/]+\/)?[^/.]+)\//.exec(file)?.[1];
+  });
+  return new Set(names.filter((name) => name !== undefined));
+}
+
 /** Returns the dependencies that are bundled with a package; optional peers are not installed for it. */
 function neededBy({ dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} }: Manifest) {
   const peers = Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional);

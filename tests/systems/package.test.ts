@@ -61,6 +61,13 @@ function start(runtime: string, program: string, env: Record<string, string>) {
   };
 }
 
+test("the package has the licences of what is inside its file", async () => {
+  const text = await Bun.file(join(root, "dist/client/THIRD-PARTY-NOTICES.txt")).text();
+  for (const part of ["openapi-fetch 0.", "standardwebhooks 1.", "@stablelib/base64 ", "Copyright (c)"])
+    expect(text).toContain(part);
+  expect(text).not.toContain("elysia");
+});
+
 test("the bot of docs/client.md has 20 lines", () => {
   const lines = bot.split("\n").filter((line) => line.trim() !== "");
   expect(lines.length).toBeLessThanOrEqual(20);

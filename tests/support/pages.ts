@@ -145,7 +145,11 @@ export class Tab implements AsyncDisposable {
         !one.matches(":disabled, [aria-busy=true]") && one.checkVisibility())`,
       `the ${kind} "${name}"`,
     );
-    if (!this.byKeyboard) return element.asLocator().setTimeout(patienceMs).click();
+    if (!this.byKeyboard) {
+      // The header of the page may cover what is at the upper edge.
+      await element.evaluate((one) => one.scrollIntoView({ block: "center", behavior: "instant" }));
+      return element.asLocator().setTimeout(patienceMs).click();
+    }
     // A page that has just loaded may move the focus in between. Then the key went to another element.
     for (let isPressed = false; !isPressed; ) {
       await this.#tabTo(element, name);

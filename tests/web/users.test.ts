@@ -38,7 +38,7 @@ const combobox = (tab: Tab) =>
       isExpanded: input.getAttribute("aria-expanded"),
       isInvalid: input.getAttribute("aria-invalid"),
       value: (input as unknown as { value: string }).value,
-      active: option?.querySelector("bdi:last-of-type")?.textContent ?? null,
+      active: option?.querySelector("small bdi")?.textContent ?? null,
       selected: option?.getAttribute("aria-selected") ?? null,
     };
   });

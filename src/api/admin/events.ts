@@ -81,6 +81,15 @@ const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl
 const keyedBatchBytes = 8 * 1024 * 1024;
 const keyedBatchLimit = "With an Idempotency-Key a batch may have at most 8 MiB";
 
+const [, followed] = builtInEventTypes;
+const example = {
+  id: "follow-17",
+  name: followed?.name,
+  version: 1,
+  broadcaster_user_id: exampleUser.id,
+  data: followed?.example,
+};
+
 /** `EventInput` with a documented object as its payload. */
 const DocumentedEvent = Type.Object(
   {
@@ -96,15 +105,6 @@ const PublishedSchema = named("PublishedEvent", "A published event.", {
   id: Type.String({ description: "Id of the event: the one in the request, or a new one." }),
   deliveries: Type.Integer({ description: "Number of subscriptions to which it is delivered." }),
 });
-
-const [, followed] = builtInEventTypes;
-const example = {
-  id: "follow-17",
-  name: followed?.name,
-  version: 1,
-  broadcaster_user_id: exampleUser.id,
-  data: followed?.example,
-};
 
 const Published = answerOf(Type.Union([PublishedSchema, DataReportSchema]), {
   name: "PublishAnswer",
@@ -200,7 +200,7 @@ export function previewRoute(app: AdminListener, { publisher, store }: AdminDeps
     },
     {
       roles: writers,
-      body: DocumentedEvent,
+      body: { ...DocumentedEvent, examples: [example] },
       response: { 200: Preview },
       detail: {
         operationId: "previewEvent",

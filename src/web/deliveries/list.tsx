@@ -6,6 +6,7 @@ import { type Rows, useList } from "../list.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { Button, Card, Empty, FaultNotice, Head, number, Status } from "../parts/basics.tsx";
 import { Check, QueryField, QuerySelect, Select } from "../parts/form.tsx";
+import { later } from "../parts/later.tsx";
 import { type Column, List } from "../parts/table.tsx";
 import { duration, Time } from "../parts/time.tsx";
 import { to, useQuery } from "../places.ts";
@@ -13,8 +14,9 @@ import { UserNames } from "../users/names.tsx";
 import { QueryUser } from "../users/picker.tsx";
 import { useUsers } from "../users/source.ts";
 import { ApplicationField, type ApplicationOf, useApplications } from "./application-names.tsx";
-import { ReplayDialog } from "./replay.tsx";
 import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
+
+export const ReplayDialog = later(async () => (await import("./replay.tsx")).ReplayDialog);
 
 const statuses = ["pending", "delivered", "failed", "expired", "canceled", "missed", "failing"] as const;
 const times = { "15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080 } as const;

@@ -8,7 +8,7 @@ import { useAction } from "../load.ts";
 import { Button, Card } from "../parts/basics.tsx";
 import { Field, Form, Select } from "../parts/form.tsx";
 import { useKeptFocus } from "../parts/kept-place.ts";
-import { Time } from "../parts/time.tsx";
+import { Since } from "../parts/time.tsx";
 import { toast } from "../parts/toasts.tsx";
 import {
   type ConditionJson,
@@ -72,16 +72,6 @@ export function FilterEditor({ type, of: source, onSaved, onClose }: FilterEdito
         </Draft>
       )}
     </Card>
-  );
-}
-
-/** Since when a filter is in force. */
-export function Since({ at }: { at: string | undefined }) {
-  if (at === undefined) return null;
-  return (
-    <span class="muted">
-      in force since <Time at={at} />
-    </span>
   );
 }
 

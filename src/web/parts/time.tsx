@@ -56,3 +56,13 @@ export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
 }
+
+/** Since when something is in force; nothing without a time. */
+export function Since({ at }: { at: string | undefined }) {
+  if (at === undefined) return null;
+  return (
+    <span class="muted">
+      in force since <Time at={at} />
+    </span>
+  );
+}

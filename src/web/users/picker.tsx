@@ -1,10 +1,10 @@
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Fault } from "../client.ts";
 import { useLoad } from "../load.ts";
 import { number, Status } from "../parts/basics.tsx";
 import { FieldFrame } from "../parts/form.tsx";
 import { useQuery } from "../places.ts";
-import { namesOf, Picture, UserNames } from "./names.tsx";
+import { namesOf, Picture } from "./names.tsx";
 import { type FoundUser, useUserSource, useUsers } from "./source.ts";
 
 interface UserPickerProps {
@@ -44,6 +44,7 @@ export function UserPicker({ label, hint, problem, id, onChange, required, isWid
   const [isHurried, setHurried] = useState(false);
   const [hasLeft, setLeft] = useState(false);
   const input = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const wanted = typed?.trim() ?? "";
   const found = useLoad(
     async (signal) => {
@@ -98,6 +99,9 @@ export function UserPicker({ label, hint, problem, id, onChange, required, isWid
     option(next)?.scrollIntoView({ block: "nearest" });
   };
   const isListed = isOpen && typed !== null && users.length > 0;
+  useLayoutEffect(() => {
+    if (list.current && input.current) place(list.current, input.current);
+  }, [isListed, users.length]);
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       if (typed === null || users.length === 0) return;
@@ -162,7 +166,7 @@ export function UserPicker({ label, hint, problem, id, onChange, required, isWid
             {isOpen && isKnown && users.length > 0 && `${users.length} found`}
           </span>
           {isListed && (
-            <div class="offered" id={listId} role="listbox" aria-label={label}>
+            <div class="offered" ref={list} id={listId} role="listbox" aria-label={label}>
               {users.map((user, i) => (
                 // biome-ignore lint/a11y/useKeyWithClickEvents: Enter in the input chooses, too
                 // biome-ignore lint/a11y/useFocusableInteractive: the input keeps the focus
@@ -177,9 +181,9 @@ export function UserPicker({ label, hint, problem, id, onChange, required, isWid
                 >
                   <Picture user={user} />
                   <span class="grow">
-                    <UserNames user={user} or="" />
+                    <bdi>{user.display_name}</bdi>
                     <small class="muted">
-                      {user.id} · {number(user.followers_count)} followers
+                      <bdi>{user.username}</bdi> · {user.id} · {number(user.followers_count)} followers
                     </small>
                   </span>
                   {user.is_verified && <Status word="verified" tone="ok" />}
@@ -191,6 +195,18 @@ export function UserPicker({ label, hint, problem, id, onChange, required, isWid
       )}
     </FieldFrame>
   );
+}
+
+const [narrowest, widest, margin] = [320, 420, 12];
+
+/** Puts the list below its input, at the side where there is room in the dialog or the window. */
+function place({ style }: HTMLElement, input: HTMLElement): void {
+  const field = input.getBoundingClientRect();
+  const around = input.closest("dialog")?.getBoundingClientRect() ?? { left: 0, right: innerWidth };
+  const [after, before] = [around.right - field.left - margin, field.right - around.left - margin];
+  const isAfter = after >= narrowest || after >= before;
+  style.inset = isAfter ? "calc(100% + 4px) auto auto 0" : "calc(100% + 4px) 0 auto auto";
+  style.maxWidth = `${Math.min(widest, isAfter ? after : before)}px`;
 }
 
 /** A filter whose user is the parameter `name` of the URL. */

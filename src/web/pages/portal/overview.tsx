@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
 import { day, minute } from "../../../domain/time.ts";
 import { api, dataOf, done } from "../../client.ts";
-import { LatestDeliveries } from "../../deliveries/list.tsx";
-import { ReplayDialog } from "../../deliveries/replay.tsx";
+import { LatestDeliveries, ReplayDialog } from "../../deliveries/list.tsx";
 import { type DeliveryQuery, useDeliveries } from "../../deliveries/source.ts";
 import { EndpointNotice } from "../../endpoint.tsx";
 import { useLoad } from "../../load.ts";

@@ -34,8 +34,9 @@ export function writeDeliveries(db: Database, shape: LogShape): void {
      VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?)`,
   );
   const attempt = db.prepare(
-    `INSERT INTO attempts (delivery_seq, number, at, outcome, status, duration_ms, first_byte_ms, error, response)
-     VALUES (?, 1, ?, ?, ?, 12, 11.5, ?, '')`,
+    `INSERT INTO attempts
+       (delivery_seq, number, at, outcome, status, duration_ms, first_byte_ms, error, response, generation)
+     VALUES (?, 1, ?, ?, ?, 12, 11.5, ?, '', 0)`,
   );
   db.run("PRAGMA synchronous = OFF");
   let open = false;

@@ -17,7 +17,7 @@ import { StoreError } from "../domain/store.ts";
 import { columnsOf } from "../store/drizzle/columns-of.ts";
 import { type ConnectionSettings, namedLocation, shownLocation } from "../store/location.ts";
 import { tables } from "./dialect.ts";
-import { advisoryLocks, takeLock } from "./migrations.ts";
+import { advisoryLocks, requireNoAdditions, takeLock } from "./migrations.ts";
 import { openPool, type Postgres, type Queries } from "./pool.ts";
 import { makePart, partOf } from "./retention.ts";
 import { foldedNames, termsOf } from "./search.ts";
@@ -99,6 +99,7 @@ export async function copyingFromDatabase<T>(
   const location = shownLocation(settings);
   const pool = await openNewest(settings);
   try {
+    await requireNoAdditions(pool, location);
     // The copy sets the mark and then looks for heartbeats. A server writes a heartbeat and then looks for the mark, so
     // at least one of them sees the other.
     const { marked, isNew } = await mark(pool, to);

@@ -7,6 +7,7 @@ import {
   hashOf,
   isAdditive,
   type Migration,
+  requireAllKnown,
   statementsOf,
 } from "../store/applied-migrations.ts";
 import { codeOf } from "./faults.ts";
@@ -112,6 +113,12 @@ export async function appliedSteps(
   const wayBack = ", or restore a dump from before the upgrade";
   const applied = await connection.run<AppliedMigration>(`SELECT name, hash FROM ${table} ORDER BY number`);
   return checkedCount(list, applied, { what: "The database", wayBack, isMisuse: true });
+}
+
+/** Throws a `StoreError` when a newer version has added to a database what a copy by this build would lose. */
+export async function requireNoAdditions(connection: Queries, location: string): Promise<void> {
+  const applied = await connection.run<{ name: string }>(`SELECT name FROM ${table} ORDER BY number`);
+  requireAllKnown(schemaSteps, applied, location);
 }
 
 /** Throws a `StoreError` when there are tables, other than those of extensions. */

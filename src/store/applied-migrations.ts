@@ -86,3 +86,17 @@ export function checkedCount(
   }
   return Math.min(applied.length, list.length);
 }
+
+/** Throws a `StoreError` when a newer version has added to the data what this build would not copy. */
+export function requireAllKnown(
+  list: readonly Migration[],
+  applied: readonly Pick<AppliedMigration, "name">[],
+  location: string,
+): void {
+  const unknown = applied[list.length];
+  if (!unknown) return;
+  throw new StoreError(
+    `The data of ${location} has additions of a newer version of onair (its migration ${unknown.name}), which this one would not copy. Use that version.`,
+    true,
+  );
+}

@@ -30,7 +30,7 @@ import {
   sync,
 } from "./directory.ts";
 import { codeOf } from "./faults.ts";
-import { migrate } from "./migrations.ts";
+import { migrate, requireNoAdditions } from "./migrations.ts";
 import { inspect, openDatabase, schemaState } from "./open.ts";
 import { fillingSearch } from "./search.ts";
 
@@ -62,6 +62,7 @@ export async function copyingFromDirectory<T>(
 ): Promise<T> {
   const { db, close } = openNewest(directory);
   try {
+    requireNoAdditions(db, directory);
     const marked = markOf(db);
     if (marked !== null && marked !== to)
       throw new StoreError(movedMessage(directory, directory, marked), true);

@@ -7,6 +7,7 @@ import {
   checkedCount,
   hashOf,
   type Migration,
+  requireAllKnown,
   statementsOf,
 } from "../applied-migrations.ts";
 import { tables } from "./dialect.ts";
@@ -64,6 +65,12 @@ function checkMigrations(db: Database, list: readonly Migration[] = migrations):
   const applied = db.query<AppliedMigration, []>("SELECT name, hash FROM migrations ORDER BY number").all();
   const wayBack = ", or restore a backup from before the upgrade";
   return checkedCount(list, applied, { what: "The data", wayBack, isMisuse: false });
+}
+
+/** Throws a `StoreError` when a newer version has added to a database what a copy by this build would lose. */
+export function requireNoAdditions(db: Database, location: string): void {
+  const applied = db.query<AppliedMigration, []>("SELECT name, hash FROM migrations ORDER BY number").all();
+  requireAllKnown(migrations, applied, location);
 }
 
 /** Returns the number of applied migrations: 0 for an empty database. Throws `StoreError` for another program's. */

@@ -270,6 +270,14 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     db.run("INSERT INTO migrations VALUES (999, '0999_newer', '')");
     db.close();
     await refusedWith(directory, ownDirectory(), 1, "was written by a newer version of onair");
+
+    await administer(url, "UPDATE onair_migrations SET name = '0999_newer.additive' WHERE number = 999");
+    const additions = "has additions of a newer version of onair (its migration 0999_newer.additive)";
+    await refusedWith(location, ownDirectory(), 2, additions);
+    const same = new Database(join(directory, "onair.db"));
+    same.run("UPDATE migrations SET name = '0999_newer.additive' WHERE number = 999");
+    same.close();
+    await refusedWith(directory, ownDirectory(), 2, additions);
   });
 
   test("a password may come from a file", async () => {

@@ -82,6 +82,7 @@ describe.each([
     const text = textOf(await page());
     expect(text).toContain(`-H "${authorization}"`);
     expect(text).toContain(url);
+    expect(text).not.toContain("--data-binary '{}'");
     // Values of examples stand in the place of parameters.
     expect([...text.matchAll(/curl[^\n]*\{\w+\}/g)].map(([line]) => line)).toEqual([]);
   });

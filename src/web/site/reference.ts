@@ -273,7 +273,7 @@ function samplesHtml(
     query: parameters
       .filter((one) => one.in === "query" && isRequired(one))
       .map(({ name, example, schema }) => ({ name, value: example ?? schema.example ?? "" })),
-    body: body === undefined ? null : { type, example: body.example },
+    body: body === undefined ? null : { type, example: body.example ?? {} },
     access: accessOf(operation),
   };
   const all = samplesOf(call).map(

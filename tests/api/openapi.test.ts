@@ -162,6 +162,19 @@ interface Schema {
   readonly [keyword: string]: unknown;
 }
 
+test.each(["public", "admin"] as const)(
+  "the document of the %s API has an example for each body of a request",
+  async (listener) => {
+    const url = listener === "public" ? server.publicUrl : server.adminUrl;
+    const own = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument;
+    const bodies = operations(own).flatMap(({ name, operation }) =>
+      Object.values(operation.requestBody?.content ?? {}).map(({ example }) => ({ name, example })),
+    );
+    expect(bodies.length).toBeGreaterThan(8);
+    expect(bodies.filter(({ example }) => example === undefined)).toEqual([]);
+  },
+);
+
 describe.each(["public", "admin"] as const)("GET /openapi-3.0.json of the %s API", (listener) => {
   const url = listener === "public" ? server.publicUrl : server.adminUrl;
   const read = async (path: string) => (await fetch(`${url}${path}`)).json() as Promise<OpenApiDocument>;

@@ -68,7 +68,12 @@ describe.skipIf(chromium === null)("publishing an event in the console", () => {
     await tab.page.waitForFunction('document.querySelector("textarea")?.value.includes("1002")');
     const text = await tab.page.$eval("textarea", ({ value }) => value);
     expect(JSON.parse(text)).toMatchObject({
-      broadcaster: { user_id: 1002, username: "ninja_fox", profile_picture: "", channel_slug: "ninja_fox" },
+      broadcaster: {
+        user_id: 1002,
+        username: "ninja_fox",
+        profile_picture: expect.stringMatching(/\/assets\/profile-picture\.png$/),
+        channel_slug: "ninja_fox",
+      },
       content: "!again",
     });
   });

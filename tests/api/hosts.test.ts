@@ -122,3 +122,15 @@ test("health is answered under any host name", async () => {
     }
   }
 });
+
+test.each(["localhost:99999", "1.2.3.999", "[::::]", "[1.2]"])(
+  "the documentation is served to the Host %s, which no URL can have",
+  async (host) => {
+    for (const url of [server.publicUrl, server.adminUrl])
+      for (const path of ["/docs", "/docs/api", "/docs/search.json"]) {
+        const answer = await exchange(url, request(path, `Host: ${host}\r\n`));
+        expect(answer).toStartWith("HTTP/1.1 200 ");
+        expect(answer).not.toContain(host);
+      }
+  },
+);

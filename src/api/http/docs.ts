@@ -55,7 +55,9 @@ const plainHost = /^(?:[a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45
  */
 export function askedAt({ request }: RequestContext, url: string): string {
   const host = request.headers.get("host") ?? "";
-  return plainHost.test(host) ? `${new URL(url).protocol}//${host.toLowerCase()}` : url;
+  const asked = `${new URL(url).protocol}//${host.toLowerCase()}`;
+  // A port above 65535, or a last label that is a number, is in no URL.
+  return plainHost.test(host) && URL.canParse(asked) ? asked : url;
 }
 
 /** Serves the documentation and its files. Returns what answers with the API reference. */

@@ -208,7 +208,7 @@ describe("roles", () => {
 
   test("a reader has only GET, and no backup's content; a publisher only data and events", () => {
     const data =
-      /^\/admin\/v1\/(users|categories|channels|livestreams|ranking|events|event-types|catalogue)(\/(batch|search|\{[a-z_]+\}))?$/;
+      /^\/admin\/v1\/(users|categories|channels|livestreams|ranking|events|event-types|catalogue)(\/(batch|search|preview|\{[a-z_]+\}))?$/;
     for (const { name, operation } of all()) {
       const [method, path = ""] = name.split(" ");
       const { "x-roles": roles } = operation;

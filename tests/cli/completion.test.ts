@@ -30,9 +30,15 @@ describe("offered completions", () => {
       ["retry", "replay", "release"],
     ],
     [["deliveries", "list", "--st"], ["--status"]],
-    [["deliveries", "list", "--status", "f"], ["failed"]],
+    [
+      ["deliveries", "list", "--status", "f"],
+      ["failed", "failing"],
+    ],
     [["deliveries", "--status", "failed", "l"], ["list"]],
-    [["deliveries", "list", "--status=f"], ["--status=failed"]],
+    [
+      ["deliveries", "list", "--status=f"],
+      ["--status=failed", "--status=failing"],
+    ],
     [["deliveries", "--status=failed", "l"], ["list"]],
     [["serve", "--portal="], []],
     [["serve", "--config="], []],
@@ -135,7 +141,7 @@ describe("in the shell itself", () => {
   });
 
   test.each([
-    ["onair deliveries list --status = f", ["failed"]],
+    ["onair deliveries list --status = f", ["failed", "failing"]],
     ["onair apps create --delivery =", ["both", "stream", "webhook"]],
     ["onair deliveries --status = failed re", offered],
   ])("bash, which splits words at =: %s", async (typed, expected) => {

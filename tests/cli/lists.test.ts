@@ -74,7 +74,7 @@ test("wide characters take two columns", async () => {
 test.each<[string[], string]>([
   [
     ["deliveries", "list", "--status", "failed"],
-    "There are no such deliveries. A delivery that will be attempted again is pending: see --status pending.\n",
+    "There are no such deliveries. A delivery that will be attempted again is pending: see --status failing.\n",
   ],
   [["deliveries", "list", "--type", "no.such"], "There are no such deliveries.\n"],
 ])("%j is empty and says so", async (args, said) => {

@@ -47,7 +47,9 @@ CREATE TABLE "audit" (
 	"action" text NOT NULL,
 	"object" text NOT NULL,
 	"object_id" text,
+	"object_name" text,
 	"fields" text[] NOT NULL,
+	"changes" json NOT NULL,
 	"address" text NOT NULL,
 	"request_id" text NOT NULL,
 	"accepted" bigint,
@@ -344,6 +346,8 @@ CREATE TABLE "tokens" (
 	"expires_at" bigint NOT NULL,
 	"family_id" text COLLATE "C",
 	"refresh_hash" "bytea",
+	"created_at" bigint NOT NULL,
+	"last_used_at" bigint,
 	"made" bigint GENERATED ALWAYS AS IDENTITY (sequence name "tokens_made_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1)
 );
 --> statement-breakpoint
@@ -504,8 +508,18 @@ CREATE TRIGGER applications_delete_told AFTER DELETE ON "applications" REFERENCI
 CREATE TRIGGER tokens_delete_told AFTER DELETE ON "tokens" REFERENCING OLD TABLE AS changed
   FOR EACH STATEMENT EXECUTE FUNCTION onair_tell_if_any('callers');
 --> statement-breakpoint
-CREATE TRIGGER tokens_update_told AFTER UPDATE ON "tokens" REFERENCING NEW TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION onair_tell_if_any('callers');
+-- The last use of a token changes nothing for its callers.
+CREATE FUNCTION onair_tell_tokens() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM changed LEFT JOIN former USING (hash)
+             WHERE to_jsonb(changed) - 'last_used_at' IS DISTINCT FROM to_jsonb(former) - 'last_used_at') THEN
+    PERFORM pg_notify('onair_changes', json_build_object('kind', TG_ARGV[0])::text);
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER tokens_update_told AFTER UPDATE ON "tokens" REFERENCING OLD TABLE AS former NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION onair_tell_tokens('callers');
 --> statement-breakpoint
 CREATE TRIGGER users_update_told AFTER UPDATE ON "users" REFERENCING NEW TABLE AS changed
   FOR EACH STATEMENT EXECUTE FUNCTION onair_tell_if_any('channels');

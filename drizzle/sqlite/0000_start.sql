@@ -67,7 +67,9 @@ CREATE TABLE `audit` (
 	`action` text NOT NULL,
 	`object` text NOT NULL,
 	`object_id` text,
+	`object_name` text,
 	`fields` text NOT NULL,
+	`changes` text NOT NULL,
 	`address` text NOT NULL,
 	`request_id` text NOT NULL,
 	`accepted` integer,
@@ -400,6 +402,8 @@ CREATE TABLE `tokens` (
 	`expires_at` integer NOT NULL,
 	`family_id` text,
 	`refresh_hash` blob,
+	`created_at` integer NOT NULL,
+	`last_used_at` integer,
 	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
 );

@@ -49,6 +49,7 @@ export const adminRoutes: readonly Row[] = [
   ["/admin/v1/applications/:id/webhook-secret", { POST: operators }, secretRoutes],
   ["/admin/v1/applications/:id/usage", { GET: readers }, usageRoutes],
   ["/admin/v1/applications/:id/tokens", { GET: readers, POST: operators, DELETE: operators }, tokenRoutes],
+  ["/admin/v1/applications/:id/tokens/:token_id", { DELETE: operators }, tokenRoutes],
   ["/admin/v1/login-requests/:challenge", { GET: readers }, loginRequestRoutes],
   ["/admin/v1/login-requests/:challenge/accept", { PUT: operators }, loginRequestRoutes],
   ["/admin/v1/login-requests/:challenge/reject", { PUT: operators }, loginRequestRoutes],

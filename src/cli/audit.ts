@@ -7,10 +7,12 @@ import { pagesOf, pagingHelp, pagingOptions, readPaging } from "./output/list.ts
 const help = `Usage: onair audit [filters] [options]
 
 Shows the audit log, newest first, at a running server or in a data directory that no server uses:
-who changed what through the admin API, and what applications changed about themselves. The changed
-values are not recorded.
+who changed what through the admin API, and what applications changed about themselves, with old and
+new values but without secrets. Names are those at the time of the change.
 
-  --key ID           of this key or application
+  --application NAME changes of the application with this name or id
+  --user NAME        changes of the user with this username or id
+  --key NAME         changes by the key or application with this name or id
   --action ACTION    this operation, as named in the reference of the admin API, like
                      changeApplication
   --object KIND      this kind of object, like applications or keys
@@ -32,22 +34,23 @@ export const audit = command({
     ...targetOptions,
     ...pagingOptions,
     ...switches("json"),
-    ...valued("key", "action", "object", "object-id", "after", "before", "since"),
+    ...valued("application", "user", "key", "action", "object", "object-id", "after", "before", "since"),
   },
   async run({ values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     const paging = readPaging(values, mistakes);
     const from = readSince(values.since, mistakes);
-    const { key, action, object, "object-id": object_id, after, before, since } = values;
+    const { application, user, key, action, object, "object-id": object_id, after, before, since } = values;
     if (since && (after || before)) mistakes.push("--since excludes --after and --before");
     check();
-    const filters = { key, action, object, object_id, after: from ?? after, before };
+    const range = { after: from ?? after, before };
+    const filters = { application, user, key, action, object, object_id, ...range };
     const isFiltered = Object.values(filters).some((value) => value !== undefined);
     await withAdminApi(target, (api) =>
       out.list(
         pagesOf<Audit>(paging, (page) => api.get("/admin/v1/audit", { ...filters, ...page })),
         {
-          columns: ["AT", "WHO", "ACTION", "OBJECT", "FIELDS", "FROM"],
+          columns: ["AT", "WHO", "ACTION", "OBJECT", "CHANGES", "FROM"],
           cells,
           empty: isFiltered ? "There are no such changes." : "There are no changes.",
         },
@@ -56,19 +59,32 @@ export const audit = command({
   },
 });
 
-function cells({ at, actor, object, object_id, fields, address, ...entry }: Audit): string[] {
-  const what = object_id === null ? object : `${object} ${object_id}`;
-  return [at, actor.name, did(entry), what, fields.join(", ") || "-", address || "-"];
+function cells({ at, actor, object, object_id, object_name, address, ...entry }: Audit): string[] {
+  const what = [object, object_name, object_name === null ? object_id : `(${object_id})`];
+  const changes = entry.changes.map(inWords).join(", ") || entry.fields.join(", ") || "-";
+  return [at, actor.name, did(entry), what.filter(Boolean).join(" "), changes, address || "-"];
+}
+
+/** The most characters of a value in a table. */
+const maxValueLength = 60;
+
+function inWords({ field, from, to }: Audit["changes"][number]): string {
+  const [before, after] = [from, to].map((value) => {
+    if (value === null) return "-";
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
+  });
+  return `${field}: ${before} → ${after}`;
 }
 
 /** An action with its counts. */
 function did({
-  action,
+  summary,
   count,
   last_at,
   accepted,
   ended,
-}: Pick<Audit, "action" | "count" | "last_at" | "accepted" | "ended">): string {
-  if (accepted !== null) return `${action} (snapshot: ${accepted} accepted, ${ended} ended)`;
-  return count > 1 ? `${action} (${count} times until ${last_at})` : action;
+}: Pick<Audit, "summary" | "count" | "last_at" | "accepted" | "ended">): string {
+  if (accepted !== null) return `${summary} (snapshot: ${accepted} accepted, ${ended} ended)`;
+  return count > 1 ? `${summary} (${count} times until ${last_at})` : summary;
 }

@@ -13,8 +13,9 @@ Manages the access tokens of an application, at a running server or in a data di
 server uses. Only hashes of the tokens are stored.
 
   create         makes a token; it is shown only once
-  list           lists the tokens with their scopes and expiry
-  revoke         revokes all tokens at once
+  list           lists the tokens with their ids, scopes, last use and expiry
+  revoke [ID]    revokes all tokens at once, or the one with this id; that of a user with all tokens
+                 of the same sign-in
 
   --scope SCOPE  for create: a scope of the token; may be repeated (default: all of the application)
   --expires-in DURATION
@@ -32,9 +33,13 @@ export const tokens = command({
   summary: "create, list and revoke access tokens of an application",
   help,
   options: { ...targetOptions, ...switches("json"), ...repeatable("scope"), ...valued("expires-in") },
-  actions: { create: { needs, options: ["scope", "expires-in"] }, list: { needs }, revoke: { needs } },
+  actions: {
+    create: { needs, options: ["scope", "expires-in"] },
+    list: { needs },
+    revoke: { needs, most: 2 },
+  },
   values: { scope: scopes },
-  async run({ action, words: [id = ""], values, env, out, mistakes, check }) {
+  async run({ action, words: [id = "", tokenId], values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     const { scope, "expires-in": expiresIn } = values;
     const expires_in = readSeconds("expires-in", expiresIn, mistakes);
@@ -42,6 +47,10 @@ export const tokens = command({
     const body = { ...(scope && { scopes: scope }), expires_in };
     const path = `/admin/v1/applications/${encodeURIComponent(id)}/tokens`;
     await withAdminApi(target, async (api) => {
+      if (tokenId !== undefined) {
+        await api.send({ method: "DELETE", path: `${path}/${encodeURIComponent(tokenId)}` });
+        return out.answer({ revoked: 1 }, "1 token revoked");
+      }
       const sent = { method: methods[action], path, ...(action === "create" && { json: body }) };
       await tell(action, await api.json(sent), out);
     });
@@ -61,11 +70,14 @@ async function tell(
     return;
   }
   const { data } = answer as Static<typeof Tokens>;
-  const rows = data.map(({ user_id, scopes, expires_at }) => [
-    expires_at,
-    String(user_id ?? "-"),
+  const rows = data.map(({ id, user_id, username, is_portal_session, scopes, ...times }) => [
+    id,
+    user_id === null ? (is_portal_session ? "portal" : "-") : `${username ?? ""} (${user_id})`.trim(),
     scopes.join(" "),
+    times.created_at,
+    times.last_used_at ?? "never",
+    times.expires_at,
   ]);
-  const columns = ["EXPIRES", "USER", "SCOPES"];
+  const columns = ["ID", "USER", "SCOPES", "CREATED", "LAST USED", "EXPIRES"];
   await out.table(answer, { columns, rows, empty: "The application has no access tokens." });
 }

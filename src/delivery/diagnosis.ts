@@ -151,8 +151,15 @@ interface EndpointSummary {
 
 type Receiver = Pick<Application, "delivery" | "webhook_url" | "disabled">;
 
-/** Returns the state of an application's endpoint in a sentence, and what its developer can do about it. */
-export function endpointSummary(application: Receiver, endpoint: Endpoint): EndpointSummary {
+/**
+ * Returns the state of an application's endpoint in a sentence, and what its developer can do about it.
+ * @param isSending whether an attempt is being made, or is about to be
+ */
+export function endpointSummary(
+  application: Receiver,
+  endpoint: Endpoint,
+  isSending = false,
+): EndpointSummary {
   if (application.disabled) {
     const summary =
       "The platform has disabled this application: its tokens are refused, and nothing is sent.";
@@ -189,7 +196,13 @@ export function endpointSummary(application: Receiver, endpoint: Endpoint): Endp
     case "enabled": {
       const advice = "Send a test to see that it answers.";
       // Since that failure the endpoint was enabled by hand, or got another URL.
-      if (last_failure_at !== null && last_failure_at > (last_success_at ?? 0))
+      const hasFailed = last_failure_at !== null && last_failure_at > (last_success_at ?? 0);
+      if (isSending && (hasFailed || last_success_at === null))
+        return {
+          summary: "A delivery is being sent now.",
+          advice: "The receiver has 15 seconds to answer; then the attempt has failed.",
+        };
+      if (hasFailed)
         return { summary: `Nothing was sent since the failure at ${isoTime(last_failure_at)}.`, advice };
       if (last_success_at === null) return { summary: "Nothing was sent to the endpoint yet.", advice };
       const summary = `The endpoint accepts deliveries, the last one at ${isoTime(last_success_at)}.`;

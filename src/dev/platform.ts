@@ -269,6 +269,7 @@ async function keepToken(
     applicationId: client_id,
     userId: null,
     scopes,
+    createdAt: now,
     expiresAt: now + appTokenLifetimeMs,
   });
 }

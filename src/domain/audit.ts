@@ -1,13 +1,123 @@
+import type { Application } from "./applications.ts";
+import { shownFilters } from "./filters.ts";
 import { hour } from "./time.ts";
+import { maskedWebhookHeaders } from "./webhook-headers.ts";
 
 /** Callers that make changes: a key of the admin API, or an application that changed itself. */
 export const auditActors = ["operator_key", "application"] as const;
 
+/** A field of a changed object. Long values are cut, and parts that may be secret are left out. */
+export interface AuditedValue {
+  readonly field: string;
+  /** The JSON value before the change; null when there was none. */
+  readonly from: unknown;
+  /** The JSON value after the change; null when there is none. */
+  readonly to: unknown;
+}
+
+/** The object that a request changed, and what changed. */
+export interface AuditedChange {
+  /** The name of the object at the time; null when it has none. */
+  readonly object_name: string | null;
+  readonly changes: readonly AuditedValue[];
+}
+
+/** The maximum number of values in an entry. */
+const maxValues = 30;
+/** The maximum length of the JSON of a value, in code points. */
+const maxValueLength = 300;
+
+/** Fields that say nothing about a change. */
+const unsaid: ReadonlySet<string> = new Set(["id", "client_id", "created_at", "updated_at"]);
+
+const isNothing = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === "" ||
+  (typeof value === "object" && Object.keys(value).length === 0);
+
+function kept(value: unknown): unknown {
+  if (value === undefined) return null;
+  const points = [...JSON.stringify(value).slice(0, 2 * maxValueLength + 2)];
+  if (points.length <= maxValueLength) return value;
+  const text = typeof value === "string" ? [...value.slice(0, 2 * maxValueLength)] : points;
+  return `${text.slice(0, maxValueLength).join("")}…`;
+}
+
 /**
- * One change, or several equal ones (see `auditMergeKey`), without values, because they may be secrets. Times are
- * milliseconds since the epoch.
+ * Returns the fields in which two versions of an object differ; null stands for an object that does not exist. Takes no
+ * secrets.
  */
-export interface NewAuditEntry {
+export function valueChanges(
+  before: object | null,
+  after: object | null,
+  shown: (field: string, value: unknown) => unknown = (_, value) => value,
+): AuditedValue[] {
+  const [old, current] = [new Map(Object.entries(before ?? {})), new Map(Object.entries(after ?? {}))];
+  const changes: AuditedValue[] = [];
+  for (const field of new Set([...old.keys(), ...current.keys()])) {
+    const [from, to]: unknown[] = [old.get(field), current.get(field)];
+    const isSame = isNothing(from) ? isNothing(to) : JSON.stringify(from) === JSON.stringify(to);
+    if (isSame || unsaid.has(field)) continue;
+    changes.push({ field, from: kept(shown(field, from)), to: kept(shown(field, to)) });
+    if (changes.length === maxValues) break;
+  }
+  return changes;
+}
+
+/** The fields of an application without its secrets. */
+const applicationFields = [
+  "name",
+  "client_type",
+  "delivery",
+  "webhook_url",
+  "webhook_headers",
+  "filters",
+  "scopes",
+  "redirect_uris",
+  "rate_limit",
+  "subscription_limit",
+  "webhook_concurrency",
+  "locked",
+  "owner_user_id",
+  "disabled",
+] as const;
+
+type AuditedApplication = Partial<Pick<Application, (typeof applicationFields)[number]>> &
+  Pick<Application, "name">;
+
+function shownOfApplication(field: string, value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  if (field === "webhook_url") return urlWithoutSecrets(value as string);
+  if (field === "webhook_headers") return maskedWebhookHeaders(value as Application["webhook_headers"]);
+  return field === "filters" ? shownFilters(value as Application["filters"]) : value;
+}
+
+/** Returns what changed of an application; null stands for one that does not exist. */
+export function applicationChange(
+  before: AuditedApplication | null,
+  after: AuditedApplication | null,
+): AuditedChange {
+  const picked = (application: AuditedApplication | null) =>
+    application && Object.fromEntries(applicationFields.map((field) => [field, application[field]]));
+  const changes = valueChanges(picked(before), picked(after), shownOfApplication);
+  return { object_name: (after ?? before)?.name ?? null, changes };
+}
+
+/** Matches a segment of a path that may be a token. */
+const tokenSegment = /^(?=.*\d)[\w~-]{20,}$/;
+
+/** Returns a URL without what receivers use as secrets: values of the query, and long segments of the path. */
+function urlWithoutSecrets(text: string): string {
+  const url = URL.parse(text);
+  if (!url) return "…";
+  const segments = url.pathname.split("/").map((part) => (tokenSegment.test(part) ? "…" : part));
+  const query = [...url.searchParams.keys()].map((name) => `${encodeURIComponent(name)}=…`).join("&");
+  return `${url.protocol}//${url.host}${segments.join("/")}${query && `?${query}`}`;
+}
+
+/** One change, or several equal ones (see `auditMergeKey`). Times are milliseconds since the epoch. */
+export interface NewAuditEntry extends AuditedChange {
   /** Time of the first change. */
   readonly at: number;
   /** Time of the last change. */
@@ -18,7 +128,7 @@ export interface NewAuditEntry {
   readonly actor_id: string;
   /** Name at the time: the key may since be revoked, or the application deleted. */
   readonly actor_name: string;
-  /** The `operationId` of the call. */
+  /** The `operationId` of the call; `auditedActions` has the words for it. */
   readonly action: string;
   /** Kind of the changed object, as in the path: `applications`. */
   readonly object: string;
@@ -41,13 +151,21 @@ export interface AuditEntry extends NewAuditEntry {
   readonly seq: number;
 }
 
+/** An object by its id, or by its name at the time of a change. */
+interface AuditedObject {
+  readonly kind: string;
+  readonly idOrName: string;
+}
+
 /** The filter of a list; null matches all. */
 export interface AuditFilter {
-  /** The id of a key or application. */
-  readonly actor_id: string | null;
+  /** The id of a key or application, or its name at the time of a change. */
+  readonly actor: string | null;
   readonly action: string | null;
   readonly object: string | null;
   readonly object_id: string | null;
+  /** Objects that all have to match. */
+  readonly of: readonly AuditedObject[];
   /** Last change at this time or later. */
   readonly after: number | null;
   /** First change before this time. */
@@ -71,6 +189,8 @@ export interface AuditStore {
   count(entries: readonly NewAuditEntry[]): Promise<void>;
   /** Entries numbered below `below` (null for the first page), newest first. */
   page(filter: AuditFilter, below: number | null, limit: number): Promise<AuditEntry[]>;
+  /** Removes the names and values of an object from all entries. */
+  forget(object: string, objectId: string): Promise<void>;
   /** Removes some entries from before a time. Resolves to true when none of them is left. */
   prune(before: number): Promise<boolean>;
 }

@@ -235,6 +235,9 @@ export interface Backlog {
   readonly oldest_pending_at: number | null;
 }
 
+/** The count of an application's pending deliveries stops here. */
+export const mostPendingOfApplication = 5_000;
+
 /** The count of pending deliveries of all applications stops here. */
 export const mostPendingCounted = 500_000;
 
@@ -389,6 +392,8 @@ export interface DeliveryStore {
   page(filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage>;
   find(scope: DeliveryScope, id: string): Promise<SentDelivery | null>;
   backlog(applicationId: string, subscriptionId: string): Promise<Backlog>;
+  /** The number of pending deliveries of an application, up to `mostPendingOfApplication`. */
+  pendingOf(applicationId: string): Promise<number>;
   /** The backlog of all applications together. Counts at most `mostPendingCounted` deliveries. */
   backlogOfAll(): Promise<Backlog>;
   /**

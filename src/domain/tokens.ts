@@ -45,6 +45,42 @@ export interface AskedGrant extends Omit<Grant, "scopes"> {
   readonly scopes: readonly ScopeName[];
 }
 
+/** A grant whose access token is made now. */
+interface NewGrant extends AskedGrant {
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+/** The grant of a stored access token. */
+interface StoredGrant extends Grant {
+  /** A use that is at most an hour older than the last one; null before the first. */
+  readonly lastUsedAt: number | null;
+}
+
+/** An access token, without the token itself. */
+interface ListedToken extends StoredGrant {
+  /** Identifies the token among those of its application; see `tokenId`. */
+  readonly id: string;
+  /** null for a token without a user. */
+  readonly username: string | null;
+  /** Whether it is a session of the portal. */
+  readonly isOfPortal: boolean;
+  readonly createdAt: number;
+}
+
+const tokenIdBytes = 12;
+
+/** The id of a token: the first bytes of its hash, from which nobody finds the token. */
+export function tokenId(hash: Uint8Array): string {
+  return Buffer.from(hash.subarray(0, tokenIdBytes)).toString("hex");
+}
+
+/** The form of `tokenId`. */
+export const tokenIdPattern = `^[0-9a-f]{${2 * tokenIdBytes}}$`;
+
+/** How long after a noted use of a token the next one is noted. */
+export const tokenUseMs = hour;
+
 /** Parses a scope parameter (RFC 6749, section 3.3) without repetitions; null when a scope is unknown. */
 export function parseScopeNames(text: string): readonly ScopeName[] | null {
   const words = new Set(text.split(" ").filter((part) => part !== ""));
@@ -99,6 +135,29 @@ export function newSecret(prefix: SecretPrefix): string {
   return prefix + Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
 }
 
+/** What the secrets of each kind are for, by their prefix. */
+const purposes = {
+  onair_at_: "an access token, for the public API",
+  onair_rt_: "a refresh token, which POST /oauth/token exchanges for an access token",
+  onair_cs_: "a client secret, which POST /oauth/token exchanges for an access token",
+  onair_admin_: "an operator key, for the admin API and the console",
+  whsec_: "a webhook secret, with which a receiver verifies deliveries",
+} as const;
+
+/**
+ * Says what a refused secret is for, because the kinds are easily mixed up; null for one of the expected kind, and for
+ * one of no known kind.
+ * @param needed what is needed in its place, as a sentence
+ */
+export function mistakenSecret(
+  secret: string,
+  expected: keyof typeof purposes,
+  needed: string,
+): string | null {
+  const found = Object.entries(purposes).find(([prefix]) => secret.startsWith(prefix));
+  return found && found[0] !== expected ? `This is ${found[1]}; ${needed}` : null;
+}
+
 /** The stored hash of a secret. Plain SHA-256 suffices for 256 random bits. */
 export function secretHash(secret: string): Buffer {
   return Bun.CryptoHasher.hash("sha256", secret);
@@ -112,8 +171,10 @@ export interface TokenStore {
    *
    * @param familyId the family that the token is revoked with; see `sessionFamily`
    */
-  create(hash: Uint8Array, grant: AskedGrant, familyId?: string): Promise<boolean>;
-  find(hash: Uint8Array): Promise<Grant | null>;
+  create(hash: Uint8Array, grant: NewGrant, familyId?: string): Promise<boolean>;
+  find(hash: Uint8Array): Promise<StoredGrant | null>;
+  /** Stores the last uses of tokens, in milliseconds since the epoch. */
+  noteUses(uses: readonly TokenUse[]): Promise<void>;
   /**
    * A valid access or refresh token; null for any other. A refresh token stays valid for a grace period after its use.
    */
@@ -133,7 +194,12 @@ export interface TokenStore {
   /** Revokes an access token, or a refresh token and its family. `foreign`: the token is another application's. */
   revoke(hash: Uint8Array, applicationId: string): Promise<"revoked" | "unknown" | "foreign">;
   /** The valid access tokens of an application, ordered by expiry. */
-  ofApplication(applicationId: string, now: number, limit: number): Promise<Grant[]>;
+  ofApplication(applicationId: string, now: number, limit: number): Promise<ListedToken[]>;
+  /**
+   * Revokes the access token of an application with this `tokenId`. That of a user is revoked with all tokens of the
+   * same sign-in. Resolves to whether there was one.
+   */
+  removeById(applicationId: string, id: string): Promise<boolean>;
   /**
    * Removes the access tokens, refresh tokens and codes of an application. Resolves to the number of access tokens.
    * There may be very many, so this takes several transactions, refresh tokens first because they could get new access
@@ -142,6 +208,13 @@ export interface TokenStore {
   removeOfApplication(applicationId: string): Promise<number>;
   /** Removes some expired tokens, codes and login requests. Resolves to true when none is left. */
   removeExpired(now: number): Promise<boolean>;
+}
+
+/** A use of an access token. */
+export interface TokenUse {
+  readonly hash: Uint8Array;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
 }
 
 /** Hashes of the tokens that a client gets for a code or a refresh token. */

@@ -7,6 +7,7 @@ import {
   type DeliveryStore,
   type LockedRecords,
   mostPendingCounted,
+  mostPendingOfApplication,
   type SentDelivery,
   statusesIn,
 } from "../domain/deliveries.ts";
@@ -52,7 +53,7 @@ type LoggedRow = DeliveryRecord & Looked;
 /** Reads of the log of deliveries. */
 export function deliveryLog(queries: Queries): Pick<
   DeliveryStore,
-  "page" | "find" | "backlog" | "backlogOfAll"
+  "page" | "find" | "backlog" | "pendingOf" | "backlogOfAll"
 > & {
   one(seq: number): Promise<DeliveryRecord | null>;
 } {
@@ -133,6 +134,16 @@ export function deliveryLog(queries: Queries): Pick<
         [subscriptionId, applicationId],
       );
       return counted ?? { pending: 0, oldest_pending_at: null };
+    },
+    async pendingOf(applicationId) {
+      const [counted] = await queries.run<{ pending: number }>(
+        `SELECT count(*)::float8 AS pending
+         FROM (SELECT subscription_id FROM deliveries WHERE application_id = $1 AND status = 'pending'
+               LIMIT ${mostPendingOfApplication}) AS some
+         WHERE EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = some.subscription_id)`,
+        [applicationId],
+      );
+      return counted?.pending ?? 0;
     },
     async backlogOfAll() {
       // Partial indexes have the numbers of pending deliveries. Numbers ascend with the time of publishing.
@@ -231,7 +242,7 @@ export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned:
   const dialect = postgresDialect(pool);
   const addNotice = noticeAdder(dialect);
   const isOfUser = (user: number) => eq(deliveries.broadcaster_user_id, user);
-  const { page, find, backlog, backlogOfAll } = deliveryLog(pool);
+  const { page, find, backlog, pendingOf, backlogOfAll } = deliveryLog(pool);
   /**
    * The fences of states that are being recorded, as they were at the first try: a later try may be in another epoch,
    * in which the state is outdated.
@@ -270,6 +281,7 @@ export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned:
     page,
     find,
     backlog,
+    pendingOf,
     backlogOfAll,
     retry: (scope, id, now) =>
       pool.transact(async (transaction) => {

@@ -426,6 +426,7 @@ async function startPublicListener(core: Core, memory: Memory) {
     streams.close();
     descriptors.stop();
     await listening.stop(graceMs);
+    await access.authenticator.storeUses();
   });
   url ||= listening.url;
   return {

@@ -128,7 +128,9 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     },
     revoke: { callers: (result) => result === "revoked" },
     ofApplication: "reads",
+    removeById: { callers: (wasRemoved) => wasRemoved },
     removeOfApplication: { callers: true },
+    noteUses: "writes",
     // Expired tokens are not cached.
     removeExpired: "writes",
   },
@@ -172,6 +174,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     page: "reads",
     find: "reads",
     backlog: "reads",
+    pendingOf: "reads",
     backlogOfAll: "reads",
     retry: { deliveries: (engine, retried) => engine.sendNow(retried.application_id) },
   },
@@ -198,7 +201,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     claim: "writes",
     prune: "writes",
   },
-  audit: { add: "writes", count: "writes", page: "reads", prune: "writes" },
+  audit: { add: "writes", count: "writes", page: "reads", forget: "writes", prune: "writes" },
   statistics: {
     add: "writes",
     read: "reads",

@@ -63,7 +63,9 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
   const signIn = useAction(async () => {
     setFault(null);
     try {
-      enter(await session<Session>("POST", begin(typed.value)));
+      // Copied text often has a space or a line's end around it.
+      const pasted = Object.entries(typed.value).map(([name, text]) => [name, text.trim()]);
+      enter(await session<Session>("POST", begin(Object.fromEntries(pasted))));
       otherTabs.postMessage("begun");
     } finally {
       const kept = fields.filter(({ isSecret }) => !isSecret);

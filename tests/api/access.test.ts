@@ -81,15 +81,41 @@ describe("RFC 6750, section 2.1 and 3: a token", () => {
   });
 
   test.each([
-    [app.client_secret, "This is a client secret; POST /oauth/token exchanges it for an access token"],
-    [
-      `onair_admin_${"x".repeat(43)}`,
-      "This is an operator key, for the admin API; the public API needs an access token",
-    ],
-  ])("a secret of another kind is refused with what it is for", async (secret, message) => {
+    [app.client_secret, "a client secret, which POST /oauth/token exchanges for an access token"],
+    [`onair_rt_${"x".repeat(43)}`, "a refresh token, which POST /oauth/token exchanges for an access token"],
+    [`onair_admin_${"x".repeat(43)}`, "an operator key, for the admin API and the console"],
+    [app.webhook_secret, "a webhook secret, with which a receiver verifies deliveries"],
+  ])("a secret of another kind is refused with what it is for: %#", async (secret, purpose) => {
     const response = await server.get("/public/v1/users/x", secret);
     expect(response.status).toBe(401);
+    const message = `This is ${purpose}; the public API needs an access token`;
     expect(await errorOf(response)).toMatchObject({ code: "invalid_token", message });
+  });
+
+  test.each([
+    ["webhook secret", app.webhook_secret],
+    ["client secret", app.client_secret],
+    ["access token", app.token],
+  ])("the admin API refuses a %s with what it is for", async (kind, secret) => {
+    const response = await server.admin("GET", "/admin/v1/keys", undefined, {
+      authorization: `Bearer ${secret}`,
+    });
+    expect(response.status).toBe(401);
+    const { message } = await errorOf(response);
+    expect(message).toMatch(new RegExp(`^This is an? ${kind}, .*; this needs an operator key`));
+    expect(message).not.toContain(secret);
+  });
+
+  test("a webhook secret in place of a client secret is refused with what it is for", async () => {
+    const form = new URLSearchParams({
+      grant_type: "client_credentials",
+      client_id: app.client_id,
+      client_secret: app.webhook_secret,
+    });
+    const response = await server.get("/oauth/token", "", { method: "POST", body: form });
+    expect(response.status).toBe(401);
+    const { message } = await json<{ message: string }>(response);
+    expect(message).toMatch(/^This is a webhook secret, .*; this needs the client secret/);
   });
 
   test.each(

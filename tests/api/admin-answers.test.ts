@@ -204,6 +204,7 @@ async function calls(): Promise<AdminCall[]> {
     [`POST ${of("/webhook-secret")}`, 200, app("/webhook-secret"), { overlap_seconds: 0 }],
     [`POST ${of("/tokens")}`, 201, app("/tokens"), {}],
     [`GET ${of("/tokens")}`, 200, app("/tokens")],
+    [`DELETE ${of("/tokens/{token_id}")}`, 404, app(`/tokens/${"0".repeat(24)}`)],
     [`DELETE ${of("/tokens")}`, 200, app("/tokens")],
     ["DELETE /admin/v1/applications/{id}", 204, `/admin/v1/applications/${doomed}`],
     ["DELETE /admin/v1/livestreams/{channel_id}", 204, "/admin/v1/livestreams/70"],

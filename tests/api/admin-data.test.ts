@@ -154,7 +154,13 @@ describe("deleting", () => {
     const { store } = platform.server.app;
     const hash = new Uint8Array(32);
     const expiresAt = platform.clock.ms + 1e6;
-    await store.tokens.create(hash, { applicationId: app.id, userId: 1, scopes: ["users:read"], expiresAt });
+    await store.tokens.create(hash, {
+      applicationId: app.id,
+      userId: 1,
+      scopes: ["users:read"],
+      createdAt: 0,
+      expiresAt,
+    });
     expect((await platform.server.get("/public/v1/users/one", platform.reader.token)).status).toBe(200);
     expect(await platform.found("one")).toEqual([1, 2]);
     expect(await platform.shown(5)).toMatchObject({ viewers: 10, top_channels: [{ id: 11 }, { id: 12 }] });

@@ -86,6 +86,7 @@ describe("Get Application", () => {
           failures: 0,
           last_success_at: null,
           last_failure: null,
+          pending: 0,
           next_attempt_at: null,
           summary: "Nothing was sent to the endpoint yet.",
           advice: "Send a test to see that it answers.",

@@ -231,7 +231,14 @@ describe("tokens", () => {
     expect(shown).toEqual({ user_id: null, scopes: ["users:read"], expires_at } as object);
     const listed = await server.admin("GET", `${path}/${id}/tokens`);
     const text = await listed.text();
-    expect(JSON.parse(text).data).toEqual([{ user_id: null, scopes: ["users:read"], expires_at }]);
+    const circumstances = {
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      username: null,
+      is_portal_session: false,
+      created_at: new Date(clock.ms).toISOString(),
+      last_used_at: null,
+    };
+    expect(JSON.parse(text).data).toEqual([{ ...shown, ...circumstances }]);
     expect(text).not.toContain(access_token);
     expect((await server.get("/public/v1/users/maya", access_token)).status).toBe(200);
     clock.advance(60_000);

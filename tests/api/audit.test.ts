@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Audit } from "../../src/api/admin/audit.ts";
+import { auditedActions } from "../../src/domain/audited-actions.ts";
 import { event } from "../support/publishing.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import {
@@ -14,8 +15,18 @@ import {
 import { until } from "../support/until.ts";
 
 /*
- * Who changed what, when and from where. Values are never kept, because they may be secrets.
+ * Who changed what, when and from where, with old and new values of what is no secret.
  */
+
+/** Recorded operations that are no changing operation of the admin API's document. */
+const notInDocument = [
+  "getBackupContent",
+  "changeOwnApplication",
+  "rotateOwnWebhookSecret",
+  "enableOwnEndpoint",
+  "beginConsoleSession",
+  "endConsoleSession",
+];
 
 const clock = new Clock();
 const server = await testServer({ clock });
@@ -56,9 +67,15 @@ describe("a change through the admin API", () => {
       count: 1,
       actor: { kind: "operator_key", id: keyId, name: "maya's laptop" },
       action: "changeApplication",
+      summary: "Changed application",
       object: "applications",
       object_id: id,
+      object_name: "Audited",
       fields: ["rate_limit", "webhook_url"],
+      changes: [
+        { field: "webhook_url", from: null, to: "https://bot.example/?token=…" },
+        { field: "rate_limit", from: null, to: 77 },
+      ],
       address: "127.0.0.1",
       request_id: changed.headers.get("x-request-id") ?? "",
       accepted: null,
@@ -178,6 +195,131 @@ describe("a change through the admin API", () => {
       { ...reports, count: 2, accepted: null, ended: null },
     ]);
   });
+});
+
+describe("old and new values", () => {
+  const last = async () => (await trail("?limit=1"))[0];
+  const patch = async (id: string, body: object) => {
+    expect((await server.admin("PATCH", `/admin/v1/applications/${id}`, body)).status).toBe(200);
+    return (await last())?.changes;
+  };
+
+  test("are those of the fields that changed, whatever the request named", async () => {
+    const { id } = await server.application({ name: "First", rate_limit: 5 });
+    expect(await patch(id, { name: "Second", rate_limit: 5, locked: ["filters"] })).toEqual([
+      { field: "name", from: "First", to: "Second" },
+      { field: "locked", from: [], to: ["filters"] },
+    ]);
+    expect((await last())?.fields).toEqual(["name", "rate_limit", "locked"]);
+    // The name of before finds what was done under it, and the id everything.
+    expect(await trail("?application=First")).toHaveLength(1);
+    expect(await trail("?application=Second")).toMatchObject([{ object_id: id, object_name: "Second" }]);
+    expect(await trail(`?application=${id}`)).toHaveLength(2);
+    expect((await server.admin("DELETE", `/admin/v1/applications/${id}`)).status).toBe(204);
+    expect(await last()).toMatchObject({ action: "deleteApplication", object_name: "Second" });
+    expect((await last())?.changes).toContainEqual({ field: "name", from: "Second", to: null });
+  });
+
+  const token = "Zx9dQ2bR7tW4mK8pL1vN";
+  test.each<[string, object, object, object]>([
+    [
+      "a URL: values of the query, and long segments of the path",
+      { webhook_url: `https://hooks.example/in/${token}/v1?key=hunter2&key=hunter2` },
+      { webhook_url: "https://hooks.example/in" },
+      { from: "https://hooks.example/in/…/v1?key=…&key=…", to: "https://hooks.example/in" },
+    ],
+    [
+      "a header, whose value may be all that changed",
+      { webhook_url: "https://hooks.example/in", webhook_headers: { "X-Api-Key": "hunter2" } },
+      { webhook_headers: { "X-Api-Key": `hunter2${token}` } },
+      { from: { "X-Api-Key": "••••••••" }, to: { "X-Api-Key": "••••••••" } },
+    ],
+  ])("leave out what is secret in %s", async (_, before, after, change) => {
+    const { id } = await server.application({ webhook_url: "https://hooks.example/first", ...before });
+    const changes = await patch(id, after);
+    expect(changes).toMatchObject([change]);
+    const kept = JSON.stringify(await trail("?limit=5"));
+    expect(kept).not.toContain("hunter2");
+    expect(kept).not.toContain(token);
+  });
+
+  test("are cut when they are long", async () => {
+    const bio = `a${"🙂".repeat(400)}`;
+    expect((await server.admin("PUT", "/admin/v1/users/900", { username: "long", bio })).status).toBe(200);
+    const change = (await last())?.changes.find(({ field }) => field === "bio");
+    expect(change).toEqual({ field: "bio", from: null, to: `${bio.slice(0, 599)}…` });
+  });
+});
+
+describe("a change of one record by an operator", () => {
+  const user = { username: "renamed_one", display_name: "One", bio: "before" };
+  const put = (key: string, id: number, body: object) => asKey(key, "PUT", `/admin/v1/users/${id}`, body);
+
+  test("has an entry with its id, names and values; the same again is counted", async () => {
+    const { id: keyId, key } = await namedKey("corrections", "operator");
+    expect((await put(key, 901, user)).status).toBe(200);
+    expect((await put(key, 901, { ...user, bio: "after" })).status).toBe(200);
+    expect((await put(key, 901, { ...user, bio: "after" })).status).toBe(200);
+    const [counted, changed, created] = await trail(`?key=${keyId}`);
+    expect(created).toMatchObject({ summary: "Saved user", object_id: "901", object_name: "renamed_one" });
+    expect(created?.changes).toContainEqual({ field: "display_name", from: null, to: "One" });
+    expect(changed?.changes).toEqual([{ field: "bio", from: "before", to: "after" }]);
+    expect(counted).toMatchObject({ action: "putUser", object_id: null, count: 1, changes: [] });
+    expect((await trail("?user=renamed_one")).map(({ object_id }) => object_id)).toEqual(["901", "901"]);
+    expect(await trail("?user=901")).toHaveLength(2);
+  });
+
+  test("is forgotten with a deleted user, but for the id", async () => {
+    const { key } = await namedKey("deletions", "operator");
+    expect((await put(key, 902, { ...user, username: "to_forget" })).status).toBe(200);
+    expect((await asKey(key, "DELETE", "/admin/v1/users/902")).status).toBe(204);
+    expect(await trail("?user=902")).toMatchObject([
+      { action: "deleteUser", object_id: "902", object_name: null, changes: [] },
+      { action: "putUser", object_id: "902", object_name: null, changes: [] },
+    ]);
+    expect(JSON.stringify(await trail("?limit=100"))).not.toContain("to_forget");
+    // A user who does not exist is not deleted once more.
+    const before = await trail("?user=902");
+    expect((await asKey(key, "DELETE", "/admin/v1/users/902")).status).toBe(204);
+    expect(await trail("?user=902")).toEqual(before);
+  });
+
+  test("has an entry a hundred times an hour for a key; publishers have none", async () => {
+    clock.advance(60 * 60 * 1_000);
+    const [{ id: operator, key }, { id: publisher, key: ofPublisher }] = [
+      await namedKey("program", "operator"),
+      await namedKey("platform's program", "publisher"),
+    ];
+    for (let i = 0; i < 103; i++)
+      expect((await put(key, 903, { ...user, username: "often", bio: `${i}` })).status).toBe(200);
+    const own = async () => (await trail(`?key=${operator}&user=903&limit=100`)).length;
+    expect(await own()).toBe(100);
+    const rest = async () => (await trail(`?key=${operator}`)).filter(({ object_id }) => object_id === null);
+    await until(async () => (await rest())[0]?.count === 3);
+    clock.advance(60 * 60 * 1_000);
+    expect((await put(key, 903, { ...user, username: "often" })).status).toBe(200);
+    expect((await trail(`?key=${operator}&limit=1`))[0]).toMatchObject({ object_id: "903" });
+    expect((await put(ofPublisher, 903, { ...user, username: "often", bio: "x" })).status).toBe(200);
+    await until(async () => (await trail(`?key=${publisher}`)).length === 1);
+    expect(await trail(`?key=${publisher}`)).toMatchObject([{ object_id: null, changes: [] }]);
+  });
+});
+
+test("every operation that is recorded has words", async () => {
+  const { paths } = await json<{ paths: Record<string, Record<string, { operationId?: string }>> }>(
+    await server.admin("GET", "/openapi.json"),
+  );
+  const changing = Object.values(paths).flatMap((methods) =>
+    Object.entries(methods).flatMap(([method, { operationId = "" }]) =>
+      ["post", "put", "patch", "delete"].includes(method) ? [operationId] : [],
+    ),
+  );
+  expect(changing.length).toBeGreaterThan(30);
+  // A test of a filter changes nothing.
+  const unnamed = changing.filter((action) => !(action in auditedActions) && action !== "testFilter");
+  expect(unnamed).toEqual([]);
+  const known = [...changing, ...notInDocument];
+  expect(Object.keys(auditedActions).filter((action) => !known.includes(action))).toEqual([]);
 });
 
 test("entries are in the order of the first change of each, counted ones too", async () => {

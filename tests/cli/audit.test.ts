@@ -16,11 +16,21 @@ test("lists changes with their actors, newest first, and applies filters", async
   const { code, stdout } = await run(["audit"], { env });
   expect(code).toBe(0);
   const [head, first, second] = stdout.split("\n");
-  expect(head?.split(/ {2,}/)).toEqual(["AT", "WHO", "ACTION", "OBJECT", "FIELDS", "FROM"]);
-  expect(first).toContain(`ONAIR_ADMIN_KEY  changeApplication  applications ${id}  rate_limit`);
-  expect(second).toContain("createApplication");
+  expect(head?.split(/ {2,}/)).toEqual(["AT", "WHO", "ACTION", "OBJECT", "CHANGES", "FROM"]);
+  expect(first?.split(/ {2,}/).slice(1, -1)).toEqual([
+    "ONAIR_ADMIN_KEY",
+    "Changed application",
+    `applications Audited (${id})`,
+    "rate_limit: - → 5",
+  ]);
+  expect(second).toContain("Created application");
   const filtered = await printedJson<List>(["audit", "--action", "createApplication"], { env });
   expect(filtered.data).toHaveLength(1);
+  const counts = async (...filter: string[]) =>
+    (await printedJson<List>(["audit", ...filter], { env })).data.length;
+  for (const name of ["Audited", id]) expect(await counts("--application", name)).toBe(2);
+  expect(await counts("--application", "Audited", "--key", "ONAIR_ADMIN_KEY")).toBe(2);
+  expect(await counts("--user", "Audited")).toBe(0);
   const none = await run(["audit", "--since", "1h", "--key", "nobody"], { env });
   expect([none.code, none.stdout, none.stderr]).toEqual([0, "", "There are no such changes.\n"]);
 });
@@ -35,7 +45,7 @@ test("shows the counts of a snapshot of livestreams", async () => {
   expect((await run(["import", "livestreams", file, "--snapshot"], { env })).code).toBe(0);
   const { stdout } = await run(["audit", "--action", "putLivestreams"], { env });
   const ended = livestreams.length - 2;
-  expect(stdout).toContain(`  putLivestreams (snapshot: 2 accepted, ${ended} ended)  livestreams  `);
+  expect(stdout).toContain(`  Reported livestreams (snapshot: 2 accepted, ${ended} ended)  livestreams  `);
   expect(stdout.match(/snapshot/g)).toHaveLength(1);
 });
 

@@ -29,7 +29,7 @@ const { id: applicationId, token } = await server.application();
 const session = { hash: new Uint8Array(32), key_id: "", expires_at: Number.MAX_SAFE_INTEGER };
 await server.app.store.operatorKeys.beginSession(session, 0);
 const expiresAt = session.expires_at;
-const ofPortal = { applicationId, userId: null, scopes: [], expiresAt };
+const ofPortal = { applicationId, userId: null, scopes: [], createdAt: 0, expiresAt };
 await server.app.store.tokens.create(session.hash, ofPortal, sessionFamily(applicationId));
 const backup = await madeBackup(server);
 name = backupFiles(served)[0] ?? "";

@@ -4,7 +4,15 @@ import type { Store } from "../../src/domain/store.ts";
 import { hour } from "../../src/domain/time.ts";
 import { ownStore } from "../support/store.ts";
 
-const all = { actor_id: null, action: null, object: null, object_id: null, after: null, before: null };
+const all = {
+  actor: null,
+  action: null,
+  object: null,
+  object_id: null,
+  of: [],
+  after: null,
+  before: null,
+};
 const entry = (at: number, more: Partial<NewAuditEntry> = {}): NewAuditEntry => ({
   at,
   last_at: at,
@@ -15,7 +23,9 @@ const entry = (at: number, more: Partial<NewAuditEntry> = {}): NewAuditEntry => 
   action: "changeApplication",
   object: "applications",
   object_id: null,
+  object_name: null,
   fields: ["name"],
+  changes: [],
   address: "10.0.0.1",
   request_id: `r${at}`,
   accepted: null,
@@ -62,6 +72,38 @@ describe("the audit trail", () => {
     const [newest, ...older] = await kept();
     expect(newest?.at).toBe(auditLimits.ofApplication + 3);
     expect(older.map(({ at }) => at).slice(-2)).toEqual([4, 0]);
+  });
+
+  test("finds changes by the id or the name of the author and of the object, at that time", async () => {
+    await store.audit.add(
+      entry(1, { object_id: "a1", object_name: "Bot", actor_id: "k1", actor_name: "maya" }),
+    );
+    await store.audit.add(
+      entry(2, { object_id: "a1", object_name: "Robot", actor_id: "k2", actor_name: "ben" }),
+    );
+    await store.audit.add(entry(3, { object: "users", object_id: "a1", object_name: "Bot" }));
+    const found = async (filter: object) =>
+      (await store.audit.page({ ...all, ...filter }, null, 10)).map(({ at }) => at);
+    expect(await found({ actor: "k1" })).toEqual([1]);
+    expect(await found({ actor: "ben" })).toEqual([2]);
+    expect(await found({ of: [{ kind: "applications", idOrName: "a1" }] })).toEqual([2, 1]);
+    expect(await found({ of: [{ kind: "applications", idOrName: "Bot" }] })).toEqual([1]);
+    expect(await found({ of: [{ kind: "users", idOrName: "Bot" }] })).toEqual([3]);
+    const both = ["applications", "users"].map((kind) => ({ kind, idOrName: "a1" }));
+    expect(await found({ of: both })).toEqual([]);
+  });
+
+  test("forgets the names and values of one object", async () => {
+    const changes = [{ field: "bio", from: null, to: "secretly a cat" }];
+    const of = { object: "users", object_name: "cat", changes };
+    await store.audit.add(entry(1, { ...of, object_id: "7" }));
+    await store.audit.add(entry(2, { ...of, object_id: "8" }));
+    await store.audit.forget("users", "7");
+    const left = (await kept()).map(({ at, object_name, changes }) => [at, object_name, changes]);
+    expect(left).toEqual([
+      [2, "cat", changes],
+      [1, null, []],
+    ]);
   });
 
   test("removes entries older than a time", async () => {

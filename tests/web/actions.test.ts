@@ -301,8 +301,8 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.clickInDialog("Revoke");
     await tab.see("Key revoked.");
     await tab.click("Audit", "link");
-    await tab.see("createKey");
-    await tab.see("revokeKey");
+    await tab.see("Created key");
+    await tab.see("Revoked key");
   });
 
   test("finds an application, a user and a delivery by the palette", async () => {

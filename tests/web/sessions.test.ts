@@ -26,6 +26,22 @@ describe.skipIf(chromium === null)("a user who signs in", () => {
     expect(tab.page.url()).not.toContain("key");
   });
 
+  test("with pasted text has the spaces around it ignored, and is told what a secret of another kind is for", async () => {
+    const { client_id, client_secret, webhook_secret } = await server.application();
+    await using tab = await openPage(server, "portal");
+    await tab.page.goto(tab.base);
+    await signIn(tab, { client_id, client_secret: webhook_secret });
+    await tab.see("This is a webhook secret, with which a receiver verifies deliveries");
+    await signIn(tab, { client_id: ` ${client_id}`, client_secret: `${client_secret}  ` });
+    await tab.see("Overview");
+    await using own = await openPage(server, "console");
+    await own.page.goto(own.base);
+    await signIn(own, { key: webhook_secret });
+    await own.see("This is a webhook secret, with which a receiver verifies deliveries");
+    await signIn(own, { key: `  ${await key("reader")} ` });
+    await own.see("Overview");
+  });
+
   test("with a wrong client secret sees an error of the page, not a dialog of the browser, and may try again", async () => {
     const { client_id, client_secret } = await server.application();
     await using tab = await openPage(server, "portal");

@@ -181,9 +181,9 @@ const changes: Record<"portal" | "console", readonly Change[]> = {
     },
     {
       path: "/audit",
-      before: "createApplication",
+      before: "Created application",
       asks: ["POST", "/admin/v1/keys", { name: "Of another page", role: "reader" }],
-      after: "createKey",
+      after: "Created key",
     },
     {
       path: "/keys",

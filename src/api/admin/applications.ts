@@ -7,6 +7,7 @@ import {
   type HashedSecret,
   secretPrefix,
 } from "../../domain/applications.ts";
+import { applicationChange } from "../../domain/audit.ts";
 import { endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
@@ -32,6 +33,7 @@ import {
   OverlapUntil,
   OwnApplicationSchema,
   overlapEnd,
+  rotationChange,
   rotationFields,
   rotationOf,
   shownSecret,
@@ -142,7 +144,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
 
   app.post(
     "/admin/v1/applications",
-    async ({ body, status }) => {
+    async ({ body, status, requestContext }) => {
       const { client_type = "confidential", ...fields } = body;
       const { scopes: requested = scopes, ...checked } = checkFields(fields, client_type, options);
       await checkOwner(checked);
@@ -173,6 +175,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         client_secret_hash: secret === null ? null : secretHash(secret),
         client_secret_prefix: secret === null ? "" : secretPrefix(secret),
       });
+      requestContext.change = applicationChange(null, application);
       const created = shown({ ...application, disabled: false });
       return status(201, { ...created, client_secret: secret, webhook_secret });
     },
@@ -244,11 +247,13 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
 
   app.patch(
     "/admin/v1/applications/:id",
-    async ({ params: { id }, body }) => {
-      const { client_type } = existing(await store.applications.find(id));
-      const changes = checkFields(body, client_type, options);
+    async ({ params: { id }, body, requestContext }) => {
+      const before = existing(await store.applications.find(id));
+      const changes = checkFields(body, before.client_type, options);
       await checkOwner(changes);
-      return shown(existing(await store.applications.update(id, changes, now())));
+      const changed = existing(await store.applications.update(id, changes, now()));
+      requestContext.change = applicationChange(before, changed);
+      return shown(changed);
     },
     {
       roles: operators,
@@ -267,8 +272,10 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
 
   app.delete(
     "/admin/v1/applications/:id",
-    async ({ params: { id }, status }) => {
+    async ({ params: { id }, status, requestContext }) => {
+      const before = await store.applications.find(id);
       if (!(await store.applications.remove(id, now()))) throw notFound("application");
+      requestContext.change = applicationChange(before, null);
       return status(204, undefined);
     },
     {
@@ -316,10 +323,12 @@ function hashed(secret: string): HashedSecret {
 export function secretRoutes(app: AdminListener, { store, now }: AdminDeps): void {
   app.post(
     "/admin/v1/applications/:id/client-secret",
-    async ({ params: { id }, body }) => {
+    async ({ params: { id }, body, requestContext }) => {
       const rotation = rotationOf(body, now());
       const client_secret = newSecret("onair_cs_");
-      existing(await store.applications.rotateClientSecret(id, hashed(client_secret), rotation));
+      const next = hashed(client_secret);
+      const { name } = existing(await store.applications.rotateClientSecret(id, next, rotation));
+      requestContext.change = rotationChange(name, rotation);
       return { id, client_secret, overlap_until: overlapEnd(rotation) };
     },
     {
@@ -341,10 +350,11 @@ export function secretRoutes(app: AdminListener, { store, now }: AdminDeps): voi
 
   app.post(
     "/admin/v1/applications/:id/webhook-secret",
-    async ({ params: { id }, body }) => {
+    async ({ params: { id }, body, requestContext }) => {
       const rotation = rotationOf(body, now());
       const webhook_secret = newWebhookSecret();
-      existing(await store.applications.rotateWebhookSecret(id, webhook_secret, rotation));
+      const { name } = existing(await store.applications.rotateWebhookSecret(id, webhook_secret, rotation));
+      requestContext.change = rotationChange(name, rotation);
       return { id, webhook_secret, overlap_until: overlapEnd(rotation) };
     },
     {

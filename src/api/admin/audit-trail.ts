@@ -2,7 +2,7 @@ import { ElysiaCustomStatusResponse } from "elysia";
 import { auditMergeKey, type NewAuditEntry } from "../../domain/audit.ts";
 import type { OperatorKey, Role } from "../../domain/operator-keys.ts";
 import type { Store } from "../../domain/store.ts";
-import { second } from "../../domain/time.ts";
+import { hour, second } from "../../domain/time.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { RequestContext } from "../http/context.ts";
 
@@ -12,6 +12,11 @@ const writeEveryMs = second;
 const mostBegun = 1_000;
 /** The maximum number of body fields in an entry. */
 const maxFields = 30;
+/**
+ * The most changes of single users, categories, channels and livestreams by one key and hour that have an entry each.
+ * Further ones are counted, so that a program cannot fill the log.
+ */
+const maxOwnEntries = 100;
 
 /** Reads that are recorded like changes, because they reveal every secret. */
 const notedReads: ReadonlySet<string> = new Set(["getBackupContent"]);
@@ -48,13 +53,15 @@ interface AuditTrailOptions {
 /**
  * Records changes made through the admin API and their callers, before they are acknowledged. Changes of the platform's
  * data, events and answers to login requests are frequent, so they are counted by key, action and hour. The first one
- * is written at once, so that entries are stored in the order of their first change. A snapshot of livestreams, which
- * can end many of them, has an entry of its own.
+ * is written at once, so that entries are stored in the order of their first change. Two kinds have an entry each: a
+ * snapshot of livestreams, which can end many of them, and a change of a single record by an operator, with its values.
  */
 export class AuditTrail {
   readonly #options: AuditTrailOptions;
   readonly #begun = new Set<string>();
   #counted = new Map<string, Counted>();
+  /** The hour and number of changes of single records with an entry, by the id of the key. */
+  readonly #ownEntries = new Map<string, { readonly hour: number; count: number }>();
   #timer: Timer | null = null;
 
   constructor(options: AuditTrailOptions) {
@@ -75,6 +82,9 @@ export class AuditTrail {
     const isFrequent =
       route.allowed.includes("publisher") || requestContext.path.includes("/login-requests/");
     const snapshot = operationId === "putLivestreams" ? snapshotCounts(request) : null;
+    const { change } = requestContext;
+    const isOfOne = isFrequent && change !== null && this.#hasOwnEntry(key, at);
+    const isCounted = isFrequent && !isOfOne;
     const entry: NewAuditEntry = {
       at,
       last_at: at,
@@ -84,13 +94,15 @@ export class AuditTrail {
       actor_name: key.name,
       action: operationId,
       object: requestContext.path.split("/")[3] ?? "",
-      object_id: isFrequent ? null : objectId(request),
-      fields: isFrequent ? [] : fieldsOf(request.body),
+      object_id: isCounted ? null : objectId(request),
+      object_name: isCounted ? null : (change?.object_name ?? null),
+      fields: isCounted ? [] : fieldsOf(request.body),
+      changes: isCounted ? [] : (change?.changes ?? []),
       address: requestContext.clientAddress,
       request_id: requestContext.requestId,
       ...(snapshot ?? { accepted: null, ended: null }),
     };
-    if (isFrequent && !snapshot) await this.#count(entry);
+    if (isCounted && !snapshot) await this.#count(entry);
     else {
       await this.#write(() => this.#options.store.audit.add(entry));
       this.#tell([entry]);
@@ -104,6 +116,21 @@ export class AuditTrail {
     const entries = [...this.#counted.values()];
     this.#counted = new Map();
     if (entries.length > 0) await this.#writeCounted(entries);
+  }
+
+  /** Whether a change of a single record by a key has an entry of its own. The changes of publishers are counted. */
+  #hasOwnEntry({ id, role }: OperatorKey, at: number): boolean {
+    if (role !== "operator") return false;
+    const current = Math.floor(at / hour);
+    const known = this.#ownEntries.get(id);
+    const own = known?.hour === current ? known : { hour: current, count: 0 };
+    // Keys come and go, so the map is emptied with each hour.
+    if (own !== known) {
+      for (const [other, { hour: of }] of this.#ownEntries)
+        if (of !== current) this.#ownEntries.delete(other);
+      this.#ownEntries.set(id, own);
+    }
+    return ++own.count <= maxOwnEntries;
   }
 
   async #count(entry: NewAuditEntry): Promise<void> {

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type AuditEntry, type AuditFilter, auditActors } from "../../domain/audit.ts";
+import { actionInWords } from "../../domain/audited-actions.ts";
 import { isoTime } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { pageOf } from "../http/answers.ts";
@@ -20,13 +21,29 @@ const AuditSchema = named("AuditEntry", "A change, or several equal ones, with i
     name: Type.String({ description: "Name of the key or application at the time of the change." }),
   }),
   action: Type.String({ description: "The `operationId` of the operation." }),
+  summary: Type.String({ description: "The operation in words. The wording may change." }),
   object: Type.String({ description: "Kind of the changed object, such as `applications`." }),
   object_id: nullable(Type.String(), {
     description: "Id of the changed object; null for several objects or a secret id.",
   }),
-  fields: Type.Array(Type.String(), {
-    description: "Names of the fields in the request, without their values.",
+  object_name: nullable(Type.String(), {
+    description:
+      "Name of the object at the time: of an application, category or key, the username of a user, the slug of a channel; null for others, for several objects, and for a user who was deleted since.",
   }),
+  fields: Type.Array(Type.String(), { description: "Names of the fields in the request." }),
+  changes: Type.Array(
+    named("AuditedValue", "A field that changed, or that the request named.", {
+      field: Type.String({ description: "Name of the field." }),
+      from: Type.Unknown({
+        description: "Value before, as it was read directly before the change; null if there was none.",
+      }),
+      to: Type.Unknown({ description: "Value after; null if there is none." }),
+    }),
+    {
+      description:
+        "The fields that changed, with their values. Secrets are left out: values of headers are masked, and a URL is without the values of its query and long segments of its path. A long value is cut, and is then text that ends with `…`. Empty for entries of several objects, and for a user who was deleted since.",
+    },
+  ),
   address: Type.String({
     description: 'Client address of the request; `""` for a command in the data directory.',
   }),
@@ -46,9 +63,12 @@ const example: Audit = {
   count: 1,
   actor: { kind: "operator_key", id: "01KATHZX5M9S3E6R8B2D4F7G1H", name: "maya's laptop" },
   action: "changeApplication",
+  summary: "Changed application",
   object: "applications",
   object_id: exampleApplication.id,
+  object_name: exampleApplication.name,
   fields: ["rate_limit"],
+  changes: [{ field: "rate_limit", from: null, to: 6000 }],
   address: "10.0.0.7",
   request_id: "01KEYN2Q9GZ4T7RFDX6M8V3BHC",
   accepted: null,
@@ -65,7 +85,11 @@ const AuditPage = pageOf(AuditSchema, {
 const words = { minLength: 1, maxLength: 100 };
 const filters = {
   key: Type.Optional(
-    TextParameter({ ...words, description: "Returns only changes by the key or application with this id." }),
+    TextParameter({
+      ...words,
+      description:
+        "Returns only changes by the key or application with this id, or with this name at the time of the change.",
+    }),
   ),
   action: Type.Optional(
     TextParameter({
@@ -81,6 +105,20 @@ const filters = {
   ),
   object_id: Type.Optional(
     TextParameter({ ...words, description: "Returns only changes of the object with this id." }),
+  ),
+  application: Type.Optional(
+    TextParameter({
+      ...words,
+      description:
+        "Returns only changes of the application with this id, or with this name at the time of the change.",
+    }),
+  ),
+  user: Type.Optional(
+    TextParameter({
+      ...words,
+      description:
+        "Returns only changes of the user with this id, or with this username at the time of the change.",
+    }),
   ),
   after: Type.Optional(
     TimeParameter({
@@ -101,9 +139,12 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
   app.get(
     "/admin/v1/audit",
     ({ query }) => {
-      const { key = null, action = null, object = null, object_id = null } = query;
-      const times = rangeGiven(query);
-      const filter: AuditFilter = { actor_id: key, action, object, object_id, ...times };
+      const { key: actor = null, action = null, object = null, object_id = null, application, user } = query;
+      const of = [
+        ...(application === undefined ? [] : [{ kind: "applications", idOrName: application }]),
+        ...(user === undefined ? [] : [{ kind: "users", idOrName: user }]),
+      ];
+      const filter: AuditFilter = { actor, action, object, object_id, of, ...rangeGiven(query) };
       const read = (below: number | null, limit: number) => store.audit.page(filter, below, limit);
       return list.page(query, { read, positionOf: ({ seq }) => seq, shown });
     },
@@ -117,7 +158,7 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
         tags: ["Operations"],
         summary: "List Audit Trail",
         description:
-          "Returns the changes made through this API, and the changes of applications to themselves, without values. Changes of the platform's data, events and answers to login requests are counted by key and hour, except that each snapshot of livestreams has an entry. Downloads of backups are included.",
+          "Returns the changes made through this API, and the changes of applications to themselves, with old and new values but without secrets. Changes of the platform's data, events and answers to login requests are counted by key and hour. Exceptions with an entry each are snapshots of livestreams, and changes of single records with a key of the role `operator`, up to 100 by key and hour. Downloads of backups are included.",
       },
     },
   );
@@ -129,6 +170,8 @@ function shown({ actor_kind: kind, actor_id: id, actor_name: name, ...entry }: A
     at: isoTime(entry.at),
     last_at: isoTime(entry.last_at),
     actor: { kind, id, name },
+    summary: actionInWords(entry.action),
     fields: [...entry.fields],
+    changes: [...entry.changes],
   });
 }

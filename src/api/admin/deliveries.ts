@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { valueChanges } from "../../domain/audit.ts";
 import { everything } from "../../domain/deliveries.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { type Replay, replayLimits } from "../../domain/replays.ts";
@@ -113,10 +114,12 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
 
   app.post(
     "/admin/v1/deliveries/:id/retry",
-    async ({ params: { id }, status }) => {
+    async ({ params: { id }, status, requestContext }) => {
       const at = now();
       const retried = await store.deliveries.retry(everything, id, at);
-      return status(202, owned(retried.application_id, shownDelivery(retried, { now: at, endpoint: null })));
+      const { application_id, type } = retried;
+      requestContext.change = { object_name: type, changes: valueChanges(null, { application_id }) };
+      return status(202, owned(application_id, shownDelivery(retried, { now: at, endpoint: null })));
     },
     {
       roles: operators,
@@ -166,12 +169,15 @@ const ReplayOfApplication = Type.Object(
 export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): void {
   app.post(
     "/admin/v1/replays",
-    async ({ body, status }) => {
+    async ({ body, status, requestContext }) => {
       const { application_id, ...input } = body;
-      if (!(await store.applications.find(application_id)))
+      const application = await store.applications.find(application_id);
+      if (!application)
         throw invalidFields([{ in: "body", field: "application_id", message: "is not an application" }]);
       const replay = await newReplay(input, { application_id, broadcaster_user_id: null }, store, now());
-      return status(202, shown(await startReplay(store, replay)));
+      const started = await startReplay(store, replay);
+      requestContext.change = { object_name: application.name, changes: valueChanges(null, body) };
+      return status(202, shown(started));
     },
     {
       roles: operators,

@@ -13,8 +13,8 @@ import { nullable, oneOf } from "../../domain/validation/fields.ts";
 import { answer, answerOf, pageOf } from "../http/answers.ts";
 import { pagedList } from "../http/cursors.ts";
 import { existing } from "../http/errors.ts";
-import { IsoTimestamp, named } from "../http/parameters.ts";
-import { endpointFields, shownFailure } from "../public/endpoint.ts";
+import { IsoTimestamp, named, noOtherFields } from "../http/parameters.ts";
+import { endpointFields, PendingCount, shownFailure } from "../public/endpoint.ts";
 import {
   NamedSubscriptionPage,
   namedSubscriptionList,
@@ -78,12 +78,22 @@ const Endpoints = pageOf(EndpointSchema, {
   example: exampleEndpoint,
 });
 
-const FoundEndpoint = answerOf(EndpointSchema, { description: "The endpoint.", example: exampleEndpoint });
+const PendingEndpoint = Type.Composite([EndpointSchema, Type.Object({ pending: PendingCount })], {
+  $id: "EndpointWithPending",
+  description: "The endpoint of an application, its state, and its pending deliveries.",
+  ...noOtherFields,
+});
 
-const EnabledEndpoint = answerOf(EndpointSchema, {
+const FoundEndpoint = answerOf(PendingEndpoint, {
+  description: "The endpoint.",
+  example: { ...exampleEndpoint, pending: 214 },
+});
+
+const EnabledEndpoint = answerOf(PendingEndpoint, {
   description: "The enabled endpoint.",
   example: {
     ...exampleEndpoint,
+    pending: 0,
     status: "enabled",
     disabled_reason: null,
     disabled_at: null,
@@ -102,7 +112,12 @@ interface Known {
   readonly dueAt: number | null;
 }
 
-function shown({ endpoint, application, dueAt }: Known, now: number): Static<typeof EndpointSchema> {
+function shown(
+  { endpoint, application, dueAt }: Known,
+  now: number,
+  isPending = false,
+): Static<typeof EndpointSchema> {
+  const nextAt = nextAttemptAt(dueAt, endpoint, now);
   return {
     app_id: endpoint.application_id,
     app_name: application.name,
@@ -113,8 +128,8 @@ function shown({ endpoint, application, dueAt }: Known, now: number): Static<typ
     failures: endpoint.failures,
     last_success_at: isoTimeOrNull(endpoint.last_success_at),
     last_failure: shownFailure(endpoint),
-    next_attempt_at: isoTimeOrNull(nextAttemptAt(dueAt, endpoint, now)),
-    ...endpointSummary(application, endpoint),
+    next_attempt_at: isoTimeOrNull(nextAt),
+    ...endpointSummary(application, endpoint, isPending && nextAt === null),
   };
 }
 
@@ -137,8 +152,13 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors, now
   };
   const endpointOf = async (application: Application) => {
     const { id } = application;
-    const endpoint = (await store.endpoints.find(id)) ?? newEndpoint(id);
-    return shown({ endpoint, application, dueAt: await store.endpoints.dueAt(id) }, now());
+    const [found, dueAt, pending] = await Promise.all([
+      store.endpoints.find(id),
+      store.endpoints.dueAt(id),
+      store.deliveries.pendingOf(id),
+    ]);
+    const state = shown({ endpoint: found ?? newEndpoint(id), application, dueAt }, now(), pending > 0);
+    return { ...state, pending };
   };
 
   app.get(
@@ -183,9 +203,10 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors, now
 
   app.post(
     "/admin/v1/applications/:id/endpoint/enable",
-    async ({ params: { id } }) => {
+    async ({ params: { id }, requestContext }) => {
       const application = existing(await store.applications.find(id));
       await engine.enable(id);
+      requestContext.change = { object_name: application.name, changes: [] };
       return endpointOf(application);
     },
     {

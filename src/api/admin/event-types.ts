@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { valueChanges } from "../../domain/audit.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import { type EventType, schemaLimits, versionRange } from "../../domain/events/event-type.ts";
@@ -129,14 +130,19 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
 
   app.put(
     "/admin/v1/event-types/:name",
-    async ({ params: { name }, body }) => {
+    async ({ params: { name }, body, requestContext }) => {
       refuseBuiltIn(name);
       const { version, schema, example, description = "", time_to_live_seconds = null } = body;
       const given = { name, version, schema, example, description, time_to_live_seconds };
       const type = await eventTypeOf(given);
       if (!catalogue.find(name, version)) checkFiltersOf(type, await store.applications.all(), catalogue);
+      const before = (await store.eventTypes.all()).find(
+        (one) => one.name === name && one.version === version,
+      );
       const kept = await store.eventTypes.put(given, now());
       catalogue.put(type);
+      const changes = valueChanges(before ?? null, kept);
+      requestContext.change = { object_name: `${name}@${version}`, changes };
       return { event_type: shown(kept), message: "OK" };
     },
     {
@@ -157,12 +163,13 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
 
   app.delete(
     "/admin/v1/event-types/:name",
-    async ({ params: { name }, query: { version }, status }) => {
+    async ({ params: { name }, query: { version }, status, requestContext }) => {
       refuseBuiltIn(name);
       if (!(await store.eventTypes.remove(name, version))) {
         throw new DomainError("not_found", "There is no registered event type of this name and version");
       }
       catalogue.remove(name, version);
+      requestContext.change = { object_name: `${name}@${version}`, changes: [] };
       return status(204, undefined);
     },
     {

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { valueChanges } from "../../domain/audit.ts";
 import { DomainError } from "../../domain/errors.ts";
 import {
   keySources,
@@ -108,7 +109,7 @@ export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }:
 
   app.post(
     "/admin/v1/keys",
-    async ({ body: { name, role, expires_in }, status }) => {
+    async ({ body: { name, role, expires_in }, status, requestContext }) => {
       const at = now();
       const { secret, key } = newOperatorKey({
         name: name.toWellFormed(),
@@ -119,6 +120,8 @@ export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }:
       });
       await store.operatorKeys.create(key);
       await operatorKeys.load();
+      const given = { role, expires_at: isoTimeOrNull(key.expires_at) };
+      requestContext.change = { object_name: key.name, changes: valueChanges(null, given) };
       log.info("operator_key_created", { id: key.id, name: key.name, role: key.role });
       return status(201, { ...shown(key), key: secret });
     },
@@ -137,11 +140,16 @@ export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }:
 
   app.delete(
     "/admin/v1/keys/:id",
-    async ({ params: { id }, status }) => {
+    async ({ params: { id }, status, requestContext }) => {
       if (id === environmentKeyId && operatorKeys.hasEnvironmentKey) {
         throw new DomainError("conflict", "This key is set by ONAIR_ADMIN_KEY; change or unset it there");
       }
+      const revoked = operatorKeys.list().find((key) => key.id === id);
       await store.operatorKeys.revoke(id, now(), operatorKeys.hasEnvironmentKey);
+      if (revoked) {
+        const changes = valueChanges({ role: revoked.role }, null);
+        requestContext.change = { object_name: revoked.name, changes };
+      }
       await operatorKeys.load();
       log.info("operator_key_revoked", { id });
       return status(204, undefined);

@@ -6,7 +6,7 @@ import type { Finding } from "../../domain/findings.ts";
 import type { OperatorKey, Role } from "../../domain/operator-keys.ts";
 import type { Histogram } from "../../domain/statistics.ts";
 import type { Store } from "../../domain/store.ts";
-import { secretHash } from "../../domain/tokens.ts";
+import { mistakenSecret, secretHash } from "../../domain/tokens.ts";
 import type { BackupKeeper } from "../../operations/backups/open-backups.ts";
 import type { MeasuredKinds, StorageSizes } from "../../operations/storage.ts";
 import type { PlatformData } from "../../platform/platform-data.ts";
@@ -69,9 +69,21 @@ interface GateOptions {
   readonly limiter: Pick<RateLimiter, "take" | "giveBack">;
 }
 
+/** The operator key of a request, by the SHA-256 of its secret. */
+interface PresentedKey {
+  readonly hash: Uint8Array;
+  /** What the secret is for, if it is of another kind; null if it may be a key. */
+  readonly mistaken: string | null;
+}
+
+function presentedKey(secret: string): PresentedKey {
+  const needed = "this needs an operator key, which begins with onair_admin_";
+  return { hash: secretHash(secret), mistaken: mistakenSecret(secret, "onair_admin_", needed) };
+}
+
 /**
- * Checks the key of an admin request by the SHA-256 of its secret; null if the request has none. Throws in the order
- * 401, 429, 403. A valid key is accepted even if its address is rate limited.
+ * Checks the key of an admin request; null if the request has none. Throws in the order 401, 429, 403. A valid key is
+ * accepted even if its address is rate limited.
  */
 function operatorGate({
   operatorKeys,
@@ -81,14 +93,17 @@ function operatorGate({
   limiter,
 }: GateOptions): (
   requestContext: RequestContext,
-  hash: Uint8Array | null,
+  secret: PresentedKey | null,
   allowed: readonly Role[],
 ) => Promise<void> {
   /**
    * Finds a key that is not in memory. Another replica may just have created it, so the store is read, within the limit
    * of wrong keys of the address.
    */
-  const findKey = async (requestContext: RequestContext, hash: Uint8Array): Promise<OperatorKey> => {
+  const findKey = async (
+    requestContext: RequestContext,
+    { hash, mistaken }: PresentedKey,
+  ): Promise<OperatorKey> => {
     const bucket = `wrong operator keys from ${clientNetworkOf(requestContext)}`;
     const budget = limiter.take(bucket, wrongKeyLimit);
     requireWithinLimit(budget, "wrong operator keys from this address");
@@ -104,14 +119,14 @@ function operatorGate({
       address: requestContext.clientAddress,
       ...(budget?.remaining === 0 && { further: "are refused unlogged for now" }),
     });
-    throw new DomainError("invalid_token", "The operator key is wrong, revoked or expired");
+    throw new DomainError("invalid_token", mistaken ?? "The operator key is wrong, revoked or expired");
   };
 
-  return async (requestContext, hash, allowed) => {
+  return async (requestContext, secret, allowed) => {
     const key =
-      hash === null
+      secret === null
         ? await sessions?.keyOf(requestContext.request)
-        : (operatorKeys.find(hash) ?? (await findKey(requestContext, hash)));
+        : (operatorKeys.find(secret.hash) ?? (await findKey(requestContext, secret)));
     if (!key) {
       throw new DomainError("missing_token", "This needs the operator key: Authorization: Bearer <key>");
     }
@@ -245,11 +260,11 @@ export function adminListener({
           transform: asGate(allowed.join(), async (context: GateContext) => {
             input.begin(context.requestContext);
             const secret = tokenOf(context.bearer, context.headers["authorization"]);
-            const hash = secret === null ? null : secretHash(secret);
+            const presented = secret === null ? null : presentedKey(secret);
             const { requestContext } = context;
             const requireAllowed = async () => {
               if (options.operatorKeys.isOutdated) await options.operatorKeys.refresh();
-              await admit(requestContext, hash, allowed);
+              await admit(requestContext, presented, allowed);
             };
             await requireAllowed();
             requestContext.longBody = {

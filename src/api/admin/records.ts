@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Static, type TObject, type TProperties, Type } from "@sinclair/typebox";
+import { type AuditedChange, valueChanges } from "../../domain/audit.ts";
 import { CategoryInput } from "../../domain/categories.ts";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { exampleCategory, exampleChannel, exampleUser } from "../../domain/examples.ts";
@@ -148,6 +149,10 @@ interface RecordKind<Input extends Record, Row extends Record> {
   readonly missing: "user_not_found" | "category_not_found" | "not_found";
   /** A sentence about the further effects of a deletion. */
   readonly deletion: string;
+  /** The name of a record in the audit log. */
+  readonly nameOf: (row: Row) => string;
+  /** Whether a deleted record is of a person: its name and values are then removed from the audit log. */
+  readonly isPersonal?: true;
   readonly rows: { page(after: number, limit: number): Promise<readonly Row[]> };
   readonly intake: Intake<Input>;
   readonly remove: (id: number) => Promise<void>;
@@ -168,6 +173,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
   kind: RecordKind<Input, Row>,
 ): void {
   const { noun, plural, tag, input, stored, beside, example, missing, deletion, rows, intake, remove } = kind;
+  const { nameOf, isPersonal } = kind;
   const [Noun, Plural] = [capitalized(noun), capitalized(plural)] as const;
   const { id: _, ...exampleFields } = example;
   const params = Type.Object({ id: IdParameter(noun, example.id) });
@@ -191,10 +197,22 @@ export function recordRoutes<Input extends Record, Row extends Record>(
     },
   );
 
-  const found = async (id: number) => {
+  const rowOf = async (id: number): Promise<Row | null> => {
     const [row] = await rows.page(id - 1, 1);
-    if (row?.id !== id) throw new DomainError(missing, `There is no ${noun} with this id`);
+    return row?.id === id ? row : null;
+  };
+  const found = async (id: number) => {
+    const row = await rowOf(id);
+    if (!row) throw new DomainError(missing, `There is no ${noun} with this id`);
     return { [noun]: row, ...beside?.of(row), message: "OK" };
+  };
+  /** Returns what changed of a record; null when nothing did. */
+  const changeOf = (before: Row | null, after: Row | null): AuditedChange | null => {
+    const row = after ?? before;
+    if (!row) return null;
+    if (!after && isPersonal) return { object_name: null, changes: [] };
+    const changes = valueChanges(before, after);
+    return changes.length === 0 ? null : { object_name: nameOf(row), changes };
   };
 
   app.get(`/admin/v1/${plural}/:id`, ({ params: { id } }) => found(id), {
@@ -211,13 +229,15 @@ export function recordRoutes<Input extends Record, Row extends Record>(
 
   app.put(
     `/admin/v1/${plural}/:id`,
-    async ({ params: { id }, body }) => {
+    async ({ params: { id }, body, requestContext }) => {
       if (body.id !== undefined && body.id !== id) {
         throw invalidFields([{ in: "body", field: "id", message: "must be the id of the path" }]);
       }
       // The body matches the input schema, whose fields are not known here.
+      const before = await rowOf(id);
       const [refused] = await intake.keep([{ ...body, id } as Record as Input]);
       if (refused) throw new DomainError("conflict", refused);
+      requestContext.change = changeOf(before, await rowOf(id));
       return await found(id);
     },
     {
@@ -236,8 +256,10 @@ export function recordRoutes<Input extends Record, Row extends Record>(
 
   app.delete(
     `/admin/v1/${plural}/:id`,
-    async ({ params: { id }, status }) => {
+    async ({ params: { id }, status, requestContext }) => {
+      const before = await rowOf(id);
       await remove(id);
+      requestContext.change = changeOf(before, null);
       return status(204, undefined);
     },
     {
@@ -312,11 +334,16 @@ export function userRoutes(app: AdminListener, { store, data, publicUrl }: Admin
     },
     example: exampleUser,
     missing: "user_not_found",
+    nameOf: ({ username }) => username,
+    isPersonal: true,
     deletion:
       "The user's channels with their livestreams, tokens for the user, and subscriptions to the user's events are deleted as well. Pending deliveries of these subscriptions are canceled.",
     rows: store.users,
     intake: data.users,
-    remove: data.removeUser,
+    async remove(id) {
+      await data.removeUser(id);
+      await store.audit.forget("users", String(id));
+    },
   });
 }
 
@@ -333,6 +360,7 @@ export function categoryRoutes(app: AdminListener, { store, data }: AdminDeps): 
     },
     example: exampleCategory,
     missing: "category_not_found",
+    nameOf: ({ name }) => name,
     deletion: "Livestreams in the category end; report them again in another category.",
     rows: store.categories,
     intake: data.categories,
@@ -349,6 +377,7 @@ export function channelRoutes(app: AdminListener, { store, data }: AdminDeps): v
     input: ChannelInput,
     example: exampleChannel,
     missing: "not_found",
+    nameOf: ({ slug }) => slug,
     deletion: "The livestream of the channel ends.",
     rows: store.channels,
     intake: data.channels,
@@ -426,8 +455,9 @@ export function livestreamRoutes(app: AdminListener, { store, data }: AdminDeps)
 
   app.delete(
     "/admin/v1/livestreams/:channel_id",
-    async ({ params: { channel_id }, status }) => {
+    async ({ params: { channel_id }, status, requestContext }) => {
       await data.end([channel_id]);
+      requestContext.change = { object_name: null, changes: [] };
       return status(204, undefined);
     },
     {

@@ -1,19 +1,28 @@
 import { Type } from "@sinclair/typebox";
+import { valueChanges } from "../../domain/audit.ts";
 import { DomainError, invalidFields } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { grouped } from "../../domain/text.ts";
-import { isoTime, second } from "../../domain/time.ts";
+import { isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import {
   appTokenLifetimeMs,
   appTokensKept,
   newSecret,
   parseScopes,
   secretHash,
+  tokenIdPattern,
 } from "../../domain/tokens.ts";
 import { about, Id, nullable } from "../../domain/validation/fields.ts";
 import { answer, listOf, noContent } from "../http/answers.ts";
-import { existing } from "../http/errors.ts";
-import { IdParameter, IsoTimestamp, Message, named, noOtherFields } from "../http/parameters.ts";
+import { existing, notFound } from "../http/errors.ts";
+import {
+  IdParameter,
+  IsoTimestamp,
+  Message,
+  named,
+  noOtherFields,
+  TextParameter,
+} from "../http/parameters.ts";
 import { ApplicationIdParameter, ApplicationParams, exampleApplication } from "./application-fields.ts";
 import { type AdminDeps, type AdminListener, operators, readers } from "./listener.ts";
 
@@ -48,13 +57,45 @@ const tokenFields = {
   expires_at: about(IsoTimestamp, "Expiry time of the token."),
 };
 
-const TokenSchema = named("Token", "An access token, without the token itself.", tokenFields);
-
 const exampleToken = {
   user_id: null,
   scopes: ["users:read", "events:subscribe"],
   expires_at: "2026-03-15T16:08:06.123Z",
 };
+
+const TokenSchema = named("Token", "An access token, without the token itself.", {
+  id: Type.String({
+    pattern: tokenIdPattern,
+    description: "Id of the token among those of its application.",
+  }),
+  ...tokenFields,
+  username: nullable(Type.String(), {
+    description: "Username of the user; null for a token of the application itself.",
+  }),
+  is_portal_session: Type.Boolean({ description: "Whether the token is a session of the portal." }),
+  created_at: about(IsoTimestamp, "Time of its creation."),
+  last_used_at: nullable(IsoTimestamp, {
+    description: "Time of its last use, accurate to an hour; null if it was never used.",
+  }),
+});
+
+const exampleListedToken = {
+  id: "5f70bf18a086007016e948b0",
+  ...exampleToken,
+  username: null,
+  is_portal_session: false,
+  created_at: "2026-01-14T16:08:06.123Z",
+  last_used_at: "2026-01-14T17:02:40.871Z",
+};
+
+const TokenParams = Type.Object({
+  id: ApplicationIdParameter,
+  token_id: TextParameter({
+    pattern: tokenIdPattern,
+    errorMessage: "must be the id of a token, like 5f70bf18a086007016e948b0",
+    description: "The `id` of the token in List Tokens, not the token itself.",
+  }),
+});
 
 const NewToken = answer(
   { access_token: Type.String({ description: "The token itself, shown only once." }), ...tokenFields },
@@ -68,7 +109,7 @@ const NewToken = answer(
 export const Tokens = listOf(TokenSchema, {
   order: "Tokens, the first to expire first.",
   description: "The tokens, without the tokens themselves.",
-  example: exampleToken,
+  example: exampleListedToken,
 });
 
 const Revoked = answer(
@@ -86,7 +127,7 @@ const maxListedTokens = 1_000;
 export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void {
   app.post(
     "/admin/v1/applications/:id/tokens",
-    async ({ params: { id }, body, status }) => {
+    async ({ params: { id }, body, status, requestContext }) => {
       const { scopes: requested, expires_in } = body ?? {};
       const application = existing(await store.applications.find(id));
       const scopes = requested ? parseScopes(requested.join(" ")) : application.scopes;
@@ -95,9 +136,12 @@ export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void
         throw invalidFields([{ in: "body", field: "scopes", message }]);
       }
       const token = newSecret("onair_at_");
-      const expiresAt = now() + (expires_in ? expires_in * second : appTokenLifetimeMs);
-      const grant = { applicationId: id, userId: null, scopes, expiresAt };
+      const createdAt = now();
+      const expiresAt = createdAt + (expires_in ? expires_in * second : appTokenLifetimeMs);
+      const grant = { applicationId: id, userId: null, scopes, createdAt, expiresAt };
       await store.tokens.create(secretHash(token), grant);
+      const given = { scopes, expires_at: isoTime(expiresAt) };
+      requestContext.change = { object_name: application.name, changes: valueChanges(null, given) };
       return status(201, { access_token: token, user_id: null, scopes, expires_at: isoTime(expiresAt) });
     },
     {
@@ -119,9 +163,16 @@ export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void
     async ({ params }) => {
       const { id } = existing(await store.applications.find(params.id));
       const found = await store.tokens.ofApplication(id, now(), maxListedTokens);
-      const data = found.map(({ userId, scopes, expiresAt }) => {
-        return { user_id: userId, scopes, expires_at: isoTime(expiresAt) };
-      });
+      const data = found.map(({ id, userId, username, scopes, isOfPortal, createdAt, ...times }) => ({
+        id,
+        user_id: userId,
+        username,
+        is_portal_session: isOfPortal,
+        scopes,
+        created_at: isoTime(createdAt),
+        last_used_at: isoTimeOrNull(times.lastUsedAt),
+        expires_at: isoTime(times.expiresAt),
+      }));
       return { data, message: "OK" };
     },
     {
@@ -140,9 +191,11 @@ export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void
 
   app.delete(
     "/admin/v1/applications/:id/tokens",
-    async ({ params }) => {
-      const { id } = existing(await store.applications.find(params.id));
-      return { revoked: await store.tokens.removeOfApplication(id), message: "OK" };
+    async ({ params, requestContext }) => {
+      const { id, name } = existing(await store.applications.find(params.id));
+      const revoked = await store.tokens.removeOfApplication(id);
+      requestContext.change = { object_name: name, changes: valueChanges(null, { revoked }) };
+      return { revoked, message: "OK" };
     },
     {
       roles: operators,
@@ -154,6 +207,28 @@ export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void
         tags: ["Tokens"],
         description:
           "Revokes all access tokens of an application at once. Its subscriptions are not changed.",
+      },
+    },
+  );
+
+  app.delete(
+    "/admin/v1/applications/:id/tokens/:token_id",
+    async ({ params: { id, token_id }, status, requestContext }) => {
+      const { name } = existing(await store.applications.find(id));
+      if (!(await store.tokens.removeById(id, token_id))) throw notFound("token");
+      requestContext.change = { object_name: name, changes: valueChanges({ token_id }, null) };
+      return status(204, undefined);
+    },
+    {
+      roles: operators,
+      params: TokenParams,
+      response: { 204: noContent("The token was revoked.") },
+      errors: ["not_found"],
+      detail: {
+        operationId: "revokeToken",
+        tags: ["Tokens"],
+        description:
+          "Revokes one access token at once. A token of a user is revoked together with the refresh token and all other tokens of the same sign-in, so that the application cannot replace it.",
       },
     },
   );
@@ -207,8 +282,9 @@ export function consentRoutes(app: AdminListener, { store, now }: AdminDeps): vo
   // Idempotent. Also revokes tokens for which no consent was stored.
   app.delete(
     "/admin/v1/users/:id/consents/:application_id",
-    async ({ params: { id, application_id }, status }) => {
+    async ({ params: { id, application_id }, status, requestContext }) => {
       await store.consents.revoke(id, application_id, now());
+      requestContext.change = { object_name: null, changes: valueChanges({ application_id }, null) };
       return status(204, undefined);
     },
     {

@@ -3,8 +3,8 @@ import { LRUCache } from "lru-cache";
 import { DomainError } from "../../domain/errors.ts";
 import type { Share } from "../../domain/replicas.ts";
 import type { Store } from "../../domain/store.ts";
-import { minute } from "../../domain/time.ts";
-import { type Scope, secretHash } from "../../domain/tokens.ts";
+import { minute, second } from "../../domain/time.ts";
+import { mistakenSecret, type Scope, secretHash, type TokenUse, tokenUseMs } from "../../domain/tokens.ts";
 import { type Caller, clientNetworkOf, type RateLimitState, type RequestContext } from "./context.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
 
@@ -48,16 +48,15 @@ interface CacheEntry {
   readonly expiresAt: number;
   /** `changes.count` before the caller was read; the entry is valid until the count changes. */
   readonly validAt: number;
+  /** When a use of the token is noted again. */
+  noteAt: number;
 }
 
-/** Says what a secret of another kind is for, because the kinds are easily mixed up. */
-function refusalOf(token: string): string {
-  if (token.startsWith("onair_cs_"))
-    return "This is a client secret; POST /oauth/token exchanges it for an access token";
-  if (token.startsWith("onair_admin_"))
-    return "This is an operator key, for the admin API; the public API needs an access token";
-  return "The access token is unknown, revoked or expired";
-}
+/** How long uses of tokens are gathered before they are stored. */
+const gatherUsesMs = second;
+
+/** When a use of a token is noted after the one that is stored. */
+const nextUse = (lastUsedAt: number | null | undefined): number => (lastUsedAt ?? -tokenUseMs) + tokenUseMs;
 
 const keyOf = (token: string) => Bun.CryptoHasher.hash("sha256", token, "base64");
 
@@ -74,9 +73,38 @@ export function authenticator(
 ) {
   const cache = new LRUCache<string, CacheEntry>({ max: maxCachedCallers });
 
+  let uses: TokenUse[] = [];
+  let timer: Timer | null = null;
+  let storing = Promise.resolve();
+  /** Stores the noted uses, and resolves when they are stored. */
+  const storeUses = (): Promise<void> => {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    const gathered = uses;
+    uses = [];
+    // A failed write, as on a full disk, must not fail a request. The next use is noted an hour later.
+    if (gathered.length > 0) storing = storing.then(() => store.tokens.noteUses(gathered)).catch(() => {});
+    return storing;
+  };
+  const noteUse = (hash: Uint8Array | null, at: number): void => {
+    if (hash === null) return;
+    uses.push({ hash, at });
+    timer ??= setTimeout(() => void storeUses(), gatherUsesMs).unref();
+  };
+  /** Notes a use of the caller's token, at most once an hour. */
+  const use = (entry: CacheEntry, at: number): void => {
+    if (entry.noteAt > at) return;
+    entry.noteAt = at + tokenUseMs;
+    noteUse(entry.caller.tokenHash, at);
+  };
+
   const known = (key: string): Caller | null => {
     const found = cache.get(key);
-    return found && found.expiresAt > now() && found.validAt === changes.count ? found.caller : null;
+    if (!found) return null;
+    const at = now();
+    if (found.expiresAt <= at || found.validAt !== changes.count) return null;
+    use(found, at);
+    return found.caller;
   };
 
   const load = async (token: string, key: string): Promise<Caller | null> => {
@@ -92,7 +120,10 @@ export function authenticator(
     const cachedUntil = own ? expiresAt : Math.min(expiresAt, now() + jwtCacheMs);
     // If a change was noted while the caller was read, the entry is already outdated, and the next request reads it
     // again.
-    cache.set(key, { caller, expiresAt: cachedUntil, validAt });
+    const noteAt = Math.max(nextUse(grant?.lastUsedAt), cache.peek(key)?.noteAt ?? 0);
+    const entry = { caller, expiresAt: cachedUntil, validAt, noteAt };
+    cache.set(key, entry);
+    use(entry, now());
     return caller;
   };
 
@@ -107,14 +138,21 @@ export function authenticator(
       const caller = known(key) ?? (await load(token, key));
       if (caller) return caller;
       cache.delete(key);
-      throw new DomainError("invalid_token", refusalOf(token));
+      const mistaken = mistakenSecret(token, "onair_at_", "the public API needs an access token");
+      throw new DomainError("invalid_token", mistaken ?? "The access token is unknown, revoked or expired");
     },
+    /** Stores the last uses of tokens. Called before the store is closed. */
+    storeUses,
     /** Resolves to whether an authenticated caller is still valid. Used by long-lived streams. */
     async isInForce({ grant, application, tokenHash }: Caller): Promise<boolean> {
-      if (grant.expiresAt <= now()) return false;
+      const at = now();
+      if (grant.expiresAt <= at) return false;
       const current = await store.applications.find(application.id);
       if (!current || current.disabled) return false;
-      return tokenHash === null || (await store.tokens.find(tokenHash)) !== null;
+      if (tokenHash === null) return true;
+      const stored = await store.tokens.find(tokenHash);
+      if (stored && nextUse(stored.lastUsedAt) <= at) noteUse(tokenHash, at);
+      return stored !== null;
     },
     /** The number of changes so far. A caller that was found before a change may no longer be valid. */
     get changeCount(): number {

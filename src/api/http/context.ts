@@ -1,4 +1,5 @@
 import type { Application } from "../../domain/applications.ts";
+import type { AuditedChange } from "../../domain/audit.ts";
 import {
   type DeprecatedUse,
   type DeprecatingApi,
@@ -56,6 +57,8 @@ export interface RequestContext {
   isFromPortal: boolean;
   /** The operator key of the request; null until it is verified. */
   operatorKey: OperatorKey | null;
+  /** What the request changed, for the audit log; null when it changed nothing that has a name or values. */
+  change: AuditedChange | null;
   /** Checks during the transfer of a long body; null on routes with short bodies. */
   longBody: LongBody | null;
   /** The application that authenticated itself at an OAuth endpoint; null on other routes. */
@@ -143,6 +146,7 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
     caller: null,
     isFromPortal: false,
     operatorKey: null,
+    change: null,
     longBody: null,
     oauthClient: null,
     oauthClientSecretHash: null,

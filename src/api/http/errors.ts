@@ -1,4 +1,5 @@
 import { DomainError, type ErrorCode, type ErrorDetails } from "../../domain/errors.ts";
+import { mistakenSecret } from "../../domain/tokens.ts";
 import { errorFields } from "../../runtime/log.ts";
 import { type ExtraHeaders, type RequestContext, reply, replyJson } from "./context.ts";
 import { ClientClosedRequest } from "./input.ts";
@@ -246,7 +247,12 @@ export const noLogin = "This platform has not configured user login";
 export const notExchanged =
   "The code or refresh token is unknown, expired or revoked, or was issued for another client, redirect_uri or code_verifier";
 
-/** Returns the error of an OAuth client that is unknown, has a wrong secret, or was deleted during the request. */
-export function wrongClient(): OAuthError {
-  return new OAuthError("invalid_client", "The client_id or client_secret is wrong");
+/**
+ * Returns the error of an OAuth client that is unknown, has a wrong secret, or was deleted during the request.
+ * @param secret the wrong secret, if the request had one
+ */
+export function wrongClient(secret = ""): OAuthError {
+  const needed = "this needs the client secret, which begins with onair_cs_";
+  const mistaken = mistakenSecret(secret, "onair_cs_", needed);
+  return new OAuthError("invalid_client", mistaken ?? "The client_id or client_secret is wrong");
 }

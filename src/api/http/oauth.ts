@@ -107,7 +107,7 @@ async function authenticateClient(
   }
   const bucket = `wrong secrets from ${clientNetworkOf(requestContext)}`;
   requireWithinLimit(access.limiter.take(bucket, wrongSecrets), "wrong client secrets");
-  throw wrongClient();
+  throw wrongClient(secret);
 }
 
 /**

@@ -159,8 +159,9 @@ async function clientCredentials(
   }
   const scopes = readScopes(scope, application.scopes);
   const token = newSecret("onair_at_");
-  const expiresAt = now() + appTokenLifetimeMs;
-  const grant = { applicationId: application.id, userId: null, scopes, expiresAt };
+  const createdAt = now();
+  const expiresAt = createdAt + appTokenLifetimeMs;
+  const grant = { applicationId: application.id, userId: null, scopes, createdAt, expiresAt };
   await store.tokens.create(secretHash(token), grant);
   return tokenAnswer(token, appTokenLifetimeMs, scopes);
 }

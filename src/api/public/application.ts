@@ -16,6 +16,7 @@ import {
   secretKinds,
   usesOnlyStream,
 } from "../../domain/applications.ts";
+import { type AuditedChange, applicationChange, valueChanges } from "../../domain/audit.ts";
 import { type Endpoint, newEndpoint, nextAttemptAt } from "../../domain/endpoints.ts";
 import { DomainError, type FieldProblem, invalidFields, ownerGone } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
@@ -44,6 +45,7 @@ import {
   endpointFields,
   healthOf,
   NoticeSchema,
+  PendingCount,
   shownFailure,
   shownNotice,
 } from "./endpoint.ts";
@@ -163,6 +165,11 @@ export function overlapEnd({ now, overlapMs }: Rotation): string | null {
   return overlapMs === 0 ? null : isoTime(now + overlapMs);
 }
 
+/** Returns what the audit log has of the rotation of an application's secret. */
+export function rotationChange(object_name: string, { overlapMs }: Rotation): AuditedChange {
+  return { object_name, changes: valueChanges(null, { overlap_seconds: overlapMs / second }) };
+}
+
 /*
  * Schemas of an application as its own developer sees it.
  */
@@ -183,6 +190,7 @@ const EndpointState = named("EndpointState", "The state of the endpoint at the w
     description: "Time of the last success, accurate to 5 seconds; null if there was none.",
   }),
   last_failure,
+  pending: PendingCount,
   next_attempt_at,
   summary,
   advice,
@@ -271,6 +279,7 @@ export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
     failures: 3,
     last_success_at: "2026-01-14T16:01:12.000Z",
     last_failure: { at: "2026-01-14T16:13:12.117Z", status: 404, error: "The answer was 404." },
+    pending: 2,
     next_attempt_at: "2026-01-14T16:43:12.117Z",
     summary: "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
     advice:
@@ -304,6 +313,8 @@ interface Circumstances {
   readonly notices: readonly Notice[];
   readonly secrets: readonly SecretInForce[];
   readonly subscriptions: { readonly used: number; readonly limit: number };
+  /** The number of pending deliveries. */
+  readonly pending: number;
   /** null means unlimited. */
   readonly rateLimit: Pick<RateLimitState, "limit" | "remaining"> | null;
 }
@@ -311,7 +322,7 @@ interface Circumstances {
 /** Returns an application as its developer sees it: without fields that only operators see, and without secrets. */
 function shownOwn(
   application: Application,
-  { now, endpoint, dueAt, notices, secrets, subscriptions, rateLimit }: Circumstances,
+  { now, endpoint, dueAt, pending, notices, secrets, subscriptions, rateLimit }: Circumstances,
 ) {
   return picked(OwnApplicationSchema.properties, {
     ...application,
@@ -321,7 +332,7 @@ function shownOwn(
     client_id: application.id,
     rate_limit: { limit: rateLimit?.limit ?? 0, remaining: rateLimit?.remaining ?? null },
     subscriptions,
-    endpoint: shownEndpoint(application, endpoint, nextAttemptAt(dueAt, endpoint, now)),
+    endpoint: shownEndpoint(application, endpoint, pending, nextAttemptAt(dueAt, endpoint, now)),
     notices: notices.map(shownNotice),
     secrets: secrets.map(shownSecret),
   });
@@ -335,6 +346,7 @@ export function shownSecret({ kind, prefix, created_at, expires_at }: SecretInFo
 function shownEndpoint(
   application: Application,
   endpoint: Endpoint,
+  pending: number,
   nextAt: number | null,
 ): Static<typeof EndpointState> {
   const { status, disabled_reason } = healthOf(endpoint, application);
@@ -348,8 +360,9 @@ function shownEndpoint(
     failures: isCalled ? failures : 0,
     last_success_at: isoTimeOrNull(last_success_at),
     last_failure: shownFailure(endpoint),
+    pending,
     next_attempt_at: isoTimeOrNull(isCalled ? nextAt : null),
-    ...endpointSummary(application, endpoint),
+    ...endpointSummary(application, endpoint, pending > 0 && nextAt === null),
   };
 }
 
@@ -389,16 +402,17 @@ export function applicationRoutes(
 ): void {
   const shown = async (application: Application) => {
     const { id, subscription_limit, rate_limit } = application;
-    const [endpoint, dueAt, notices, secrets, used] = await Promise.all([
+    const [endpoint, dueAt, notices, secrets, used, pending] = await Promise.all([
       store.endpoints.find(id),
       store.endpoints.dueAt(id),
       store.notices.page(id, null, shownNotices),
       store.applications.secretsInForce(id, now()),
       store.subscriptions.count(id),
+      store.deliveries.pendingOf(id),
     ]);
     const subscriptions = { used, limit: subscription_limit ?? defaultSubscriptionLimit() };
     const rateLimit = access.limiter.peek(id, rate_limit ?? access.defaultRateLimit);
-    const known = { notices, secrets, subscriptions, rateLimit, dueAt, now: now() };
+    const known = { notices, secrets, subscriptions, rateLimit, dueAt, pending, now: now() };
     const data = shownOwn(application, { ...known, endpoint: endpoint ?? newEndpoint(id) });
     return { data, message: "OK" };
   };
@@ -412,12 +426,13 @@ export function applicationRoutes(
     action: string,
     { id, name }: Application,
     requestContext: RequestContext,
+    change: AuditedChange = { object_name: name, changes: [] },
     fields: readonly string[] = [],
   ) => {
     const at = now();
     const { requestId: request_id } = requestContext;
     const actor = { actor_kind: "application", actor_id: id, actor_name: name } as const;
-    const what = { action, object: "applications", object_id: id, fields };
+    const what = { action, object: "applications", object_id: id, ...change, fields };
     const address = requestContext.clientAddress;
     const counts = { count: 1, accepted: null, ended: null };
     const entry = { at, last_at: at, ...counts, ...actor, ...what, address, request_id };
@@ -455,7 +470,8 @@ export function applicationRoutes(
       const fields = Object.keys(changes);
       if (fields.length === 0) return shown(application);
       const changed = stillExisting(await store.applications.update(id, changes, now(), "developer"));
-      await note("changeOwnApplication", application, requestContext, fields);
+      const change = applicationChange(application, changed);
+      await note("changeOwnApplication", application, requestContext, change, fields);
       return shown(changed);
     },
     {
@@ -479,7 +495,8 @@ export function applicationRoutes(
       const rotation = rotationOf(body, now());
       const webhook_secret = newWebhookSecret();
       stillExisting(await store.applications.rotateWebhookSecret(application.id, webhook_secret, rotation));
-      await note("rotateOwnWebhookSecret", application, requestContext);
+      const change = rotationChange(application.name, rotation);
+      await note("rotateOwnWebhookSecret", application, requestContext, change);
       return { data: { webhook_secret, overlap_until: overlapEnd(rotation) }, message: "OK" };
     },
     {

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Application, usesOnlyStream } from "../../domain/applications.ts";
+import { mostPendingOfApplication } from "../../domain/deliveries.ts";
 import { disabledReasons, type Endpoint, endpointStatus, endpointStatuses } from "../../domain/endpoints.ts";
 import { endpointNotices, type Notice } from "../../domain/notices.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -42,6 +43,12 @@ export const endpointFields = {
     description: "Recommended action; null if none is needed. The wording may change.",
   }),
 };
+
+/** The number of pending deliveries of an endpoint. */
+export const PendingCount = Type.Integer({
+  minimum: 0,
+  description: `Number of pending deliveries; ${mostPendingOfApplication} means ${mostPendingOfApplication} or more.`,
+});
 
 /** Returns the last failure of an endpoint, or null if it has not failed. */
 export function shownFailure(endpoint: Endpoint): Static<typeof LastFailure> | null {

@@ -60,8 +60,9 @@ export async function beginSession(
   { id, name, scopes }: Application,
 ): Promise<{ session: PortalSession; token: string }> {
   const token = newSecret("onair_at_");
-  const expiresAt = now() + sessionMs;
-  const grant = { applicationId: id, userId: null, scopes, expiresAt };
+  const createdAt = now();
+  const expiresAt = createdAt + sessionMs;
+  const grant = { applicationId: id, userId: null, scopes, createdAt, expiresAt };
   await store.tokens.create(secretHash(token), grant, sessionFamily(id));
   return { session: { application: { id, name }, expires_at: isoTime(expiresAt) }, token };
 }
@@ -167,12 +168,9 @@ export function ownerLoginRoutes(app: PublicListener, deps: PublicDeps): void {
       };
       const userId = await userOf(deps, code, given);
       const choice = newSecret("onair_po_");
-      const grant = {
-        applicationId: loginId,
-        userId,
-        scopes: [],
-        expiresAt: deps.now() + choiceLifetimeMs,
-      };
+      const createdAt = deps.now();
+      const expiresAt = createdAt + choiceLifetimeMs;
+      const grant = { applicationId: loginId, userId, scopes: [], createdAt, expiresAt };
       await deps.store.tokens.create(secretHash(choice), grant);
       const owned = await ownedBy(deps, userId);
       const answer: OwnedApplications = { applications: owned.map(({ id, name }) => ({ id, name })) };

@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, gte, lt, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, gte, lt, or, sql } from "drizzle-orm";
 import {
   type AuditFilter,
   type AuditStore,
@@ -26,13 +26,16 @@ export function auditStore(db: Dialect): AuditStore {
   }
 
   const conditions = (filter: AuditFilter, below: number | null) => {
-    const { actor_id, action, object, object_id, after, before } = filter;
+    const { actor, action, object, object_id, of, after, before } = filter;
     return and(
       below === null ? undefined : lt(audit.seq, below),
-      actor_id === null ? undefined : eq(audit.actor_id, actor_id),
+      actor === null ? undefined : or(eq(audit.actor_id, actor), eq(audit.actor_name, actor)),
       action === null ? undefined : eq(audit.action, action),
       object === null ? undefined : eq(audit.object, object),
       object_id === null ? undefined : eq(audit.object_id, object_id),
+      ...of.map(({ kind, idOrName }) =>
+        and(eq(audit.object, kind), or(eq(audit.object_id, idOrName), eq(audit.object_name, idOrName))),
+      ),
       // A merged entry spans at most an hour and the time until it is written. Only `at`, its first time, is indexed.
       after === null ? undefined : and(gte(audit.at, after - 2 * hour), gte(audit.last_at, after)),
       before === null ? undefined : lt(audit.at, before),
@@ -65,6 +68,11 @@ export function auditStore(db: Dialect): AuditStore {
       }),
     page: async (filter, below, limit) =>
       orm.select(shown).from(audit).where(conditions(filter, below)).orderBy(desc(audit.seq)).limit(limit),
+    forget: (object, objectId) =>
+      transact(function* (orm) {
+        const isIt = and(eq(audit.object, object), eq(audit.object_id, objectId));
+        yield* execute(orm.update(audit).set({ object_name: null, changes: [] }).where(isIt));
+      }),
     prune: (before) =>
       runEach((orm) => removeOld(orm, { table: audit, seq: audit.seq, at: audit.at }, before)),
   };

@@ -17,7 +17,7 @@ import type {
   LockableField,
   RetiredSecret,
 } from "../../domain/applications.ts";
-import type { NewAuditEntry } from "../../domain/audit.ts";
+import type { AuditedValue, NewAuditEntry } from "../../domain/audit.ts";
 import type { Tag } from "../../domain/categories.ts";
 import type { DeliveryStatus, StatusFilter } from "../../domain/deliveries.ts";
 import type { DisabledReason } from "../../domain/endpoints.ts";
@@ -202,6 +202,9 @@ export const tokenColumns = (
   family_id: text(),
   /** The refresh token that was issued with the access token; null for none. */
   refresh_hash: bytes(),
+  created_at: integer().notNull(),
+  /** A use of the token that is at most an hour older than its last one; null before the first. */
+  last_used_at: integer(),
 });
 
 /** Columns of grants on behalf of a user. Such a row is removed with its application or its user. */
@@ -393,7 +396,7 @@ export const operatorSessionColumns = ({ text, integer, bytes }: Kinds) => ({
  * The audit log; see `domain/audit.ts`. Entries have no foreign keys, and remain when their object is
  * removed.
  */
-export const auditColumns = ({ counter, text, integer, words }: Kinds) => ({
+export const auditColumns = ({ counter, text, integer, words, json }: Kinds) => ({
   seq: counter(),
   /** Entries with the same key are merged. Null for an entry that is never merged. */
   merge_key: text().unique(),
@@ -406,7 +409,9 @@ export const auditColumns = ({ counter, text, integer, words }: Kinds) => ({
   action: text().notNull(),
   object: text().notNull(),
   object_id: text(),
+  object_name: text(),
   fields: words<string>().notNull(),
+  changes: json<readonly AuditedValue[]>().notNull(),
   address: text().notNull(),
   request_id: text().notNull(),
   accepted: integer(),

@@ -14,7 +14,9 @@ import {
   type ScopeName,
   scopesNamed,
   scopesWithin,
+  sessionFamily,
   type TokenStore,
+  tokenId,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
@@ -31,16 +33,27 @@ interface Family {
 /** The most expired rows removed in one transaction. */
 const expiredAtOnce = 500;
 
+/** The most uses of tokens that are stored in one transaction. */
+const usesAtOnce = 200;
+
 /** The result of an exchange, or the id of a family that must be revoked because its code or token was used before. */
 type Settled = Exchanged | { readonly ended: string };
 
 export function tokenStore(db: Dialect): TokenStore {
-  const { applications, tokens, refreshTokens, authorizationCodes, loginRequests } = db.tables;
+  const { applications, tokens, refreshTokens, authorizationCodes, loginRequests, users } = db.tables;
   const access = {
     applicationId: tokens.application_id,
     userId: tokens.user_id,
     scopes: tokens.scopes,
     expiresAt: tokens.expires_at,
+    lastUsedAt: tokens.last_used_at,
+  };
+  const listed = {
+    ...access,
+    hash: tokens.hash,
+    createdAt: tokens.created_at,
+    familyId: tokens.family_id,
+    username: users.username,
   };
   const refresh = {
     hash: refreshTokens.hash,
@@ -103,6 +116,7 @@ export function tokenStore(db: Dialect): TokenStore {
         scopes,
         expires_at: expiresAt,
         refresh_hash: refreshHash,
+        created_at: now,
       }),
     );
     yield* execute(
@@ -221,6 +235,7 @@ export function tokenStore(db: Dialect): TokenStore {
             scopes: grant.scopes,
             expires_at: grant.expiresAt,
             family_id: familyId ?? null,
+            created_at: grant.createdAt,
           }),
         );
         if (grant.userId !== null) return false;
@@ -294,12 +309,52 @@ export function tokenStore(db: Dialect): TokenStore {
     },
     async ofApplication(applicationId, now, limit) {
       const found = await db.orm
-        .select(access)
+        .select(listed)
         .from(tokens)
+        .leftJoin(users, eq(users.id, tokens.user_id))
         .where(and(eq(tokens.application_id, applicationId), gt(tokens.expires_at, now)))
-        .orderBy(tokens.expires_at)
+        .orderBy(tokens.expires_at, tokens.hash)
         .limit(limit);
-      return found.map((token) => ({ ...token, scopes: scopesNamed(token.scopes) }));
+      return found.map(({ hash, familyId, scopes, ...token }) => ({
+        ...token,
+        id: tokenId(hash),
+        isOfPortal: familyId === sessionFamily(applicationId),
+        scopes: scopesNamed(scopes),
+      }));
+    },
+    async removeById(applicationId, id) {
+      const filled = (rest: string) => Buffer.from(id.padEnd(64, rest), "hex");
+      const hasId = between(tokens.hash, filled("00"), filled("ff"));
+      const isIt = and(eq(tokens.application_id, applicationId), hasId);
+      const [found] = await db.orm
+        .select({ hash: tokens.hash, familyId: tokens.family_id, userId: tokens.user_id })
+        .from(tokens)
+        .where(isIt)
+        .limit(1);
+      if (!found) return false;
+      // A session of the portal ends alone; the others of its family are sessions of other browsers.
+      if (found.userId !== null && found.familyId !== null) {
+        await endFamily(found.familyId, found.hash);
+        return true;
+      }
+      const removed = await db.transact(function* (orm) {
+        const removal = orm.delete(tokens).where(eq(tokens.hash, found.hash));
+        const returned = removal.returning({ at: tokens.expires_at });
+        return yield* execute(returned);
+      });
+      return removed.length > 0;
+    },
+    async noteUses(uses) {
+      // Always in the same order, so that two processes cannot deadlock.
+      const inOrder = [...uses].sort((a, b) => Buffer.compare(a.hash, b.hash));
+      for (let i = 0; i < inOrder.length; i += usesAtOnce) {
+        await db.transact(function* (orm) {
+          for (const { hash, at } of inOrder.slice(i, i + usesAtOnce)) {
+            const isUsed = eq(tokens.hash, Buffer.from(hash));
+            yield* execute(orm.update(tokens).set({ last_used_at: at }).where(isUsed));
+          }
+        });
+      }
     },
     async removeOfApplication(applicationId) {
       const count = await removeMostOfApplication(db, applicationId);

@@ -11,6 +11,7 @@ import {
   type DeliveryStore,
   type FailedExchange,
   mostPendingCounted,
+  mostPendingOfApplication,
   type StreamedDelivery,
   statusesIn,
 } from "../../domain/deliveries.ts";
@@ -79,7 +80,7 @@ interface LoggedAttempt extends Omit<Attempt, "timings" | "exchange"> {
 export function deliveryLog(
   db: Database,
   orm: BunSQLiteDatabase,
-): Pick<DeliveryStore, "page" | "find" | "backlog"> & {
+): Pick<DeliveryStore, "page" | "find" | "backlog" | "pendingOf"> & {
   one(seq: number): DeliveryRecord | null;
   /** Whether a delivery matches a filter, apart from its event and time of publishing. */
   matches(seq: number, filter: Parameters<typeof matches>[1]): boolean;
@@ -105,6 +106,17 @@ export function deliveryLog(
             min(CASE WHEN subscription_id = ? THEN seq END) AS oldest
      FROM (SELECT seq, subscription_id FROM deliveries INDEXED BY deliveries_due
            WHERE application_id = ? AND next_attempt_at IS NOT NULL LIMIT ${maxCounted})`,
+  );
+  const isSubscribed = "EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = subscription_id)";
+  const waitingOf = db.prepare<{ readonly pending: number }, [string]>(
+    `SELECT count(*) AS pending
+     FROM (SELECT subscription_id FROM deliveries INDEXED BY deliveries_due
+           WHERE application_id = ? AND next_attempt_at IS NOT NULL LIMIT ${mostPendingOfApplication})
+     WHERE ${isSubscribed}`,
+  );
+  const handedOutOf = db.prepare<{ readonly pending: number }, [string]>(
+    `SELECT count(*) AS pending FROM deliveries INDEXED BY deliveries_handed_out
+     WHERE status = 'pending' AND next_attempt_at IS NULL AND application_id = ? AND ${isSubscribed}`,
   );
   const handedOut = orm
     .select({ pending: count(), oldest: min(deliveries.seq) })
@@ -221,6 +233,10 @@ export function deliveryLog(
       return { ...complete(row), body: readableBody(body)?.toString() ?? null };
     },
     backlog: async (applicationId, subscriptionId) => backlog(applicationId, subscriptionId),
+    async pendingOf(applicationId) {
+      const [waiting, handedOut] = [waitingOf.get(applicationId), handedOutOf.get(applicationId)];
+      return Math.min((waiting?.pending ?? 0) + (handedOut?.pending ?? 0), mostPendingOfApplication);
+    },
     one(seq) {
       const row = bySeq.get(seq);
       return row ? complete(row) : null;
@@ -413,6 +429,7 @@ export function deliveryStore(
     page: log.page,
     find: log.find,
     backlog: log.backlog,
+    pendingOf: log.pendingOf,
     backlogOfAll: () => snapshots.during("backlog", backlogOfAll),
     retry: (scope, id, now) =>
       commit(() => {

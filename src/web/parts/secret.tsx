@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
 import { useAction } from "../load.ts";
-import { Button, Notice } from "./basics.tsx";
+import { Button, Notice, Status } from "./basics.tsx";
 import { Code } from "./code.tsx";
 import { Dialog, FormDialog } from "./dialog.tsx";
 import { Select } from "./form.tsx";
+import { Table } from "./table.tsx";
+import { Time } from "./time.tsx";
 
 /** Shows secrets, which can be displayed only once. */
 export function SecretDialog({
@@ -37,21 +39,79 @@ export function SecretDialog({
   );
 }
 
+/** What a former secret still does, by kind. */
+const kinds = {
+  client_secret: { name: "Client secret", former: "accepted until" },
+  webhook_secret: { name: "Signing secret", former: "also signs until" },
+} as const;
+
+/** A secret that is valid, as both APIs have it. */
+interface SecretInForce {
+  readonly kind: keyof typeof kinds;
+  readonly prefix: string;
+  readonly created_at: string;
+  /** null for the newest of its kind. */
+  readonly expires_at: string | null;
+}
+
+/** The valid secrets of an application. During a rotation, the new and the former one are told apart. */
+export function SecretTable({ secrets }: { secrets: readonly SecretInForce[] }) {
+  return (
+    <Table
+      label="Secrets"
+      rows={secrets}
+      keyOf={({ kind, created_at, expires_at }) => `${kind} ${created_at} ${expires_at}`}
+      columns={[
+        {
+          name: "Secret",
+          show: ({ kind, prefix }) => (
+            <>
+              <strong class="nowrap">{kinds[kind].name}</strong>
+              <br />
+              {prefix ? <code>{prefix}…</code> : <span class="muted">of unknown beginning</span>}
+            </>
+          ),
+        },
+        {
+          name: "State",
+          isFilling: true,
+          show: ({ kind, expires_at }) =>
+            expires_at === null ? (
+              <Status word="in force" tone="ok" />
+            ) : (
+              <>
+                <Status word="replaced" tone="warn" />{" "}
+                <small class="muted">
+                  {kinds[kind].former} <Time at={expires_at} />
+                </small>
+              </>
+            ),
+        },
+        { name: "Created", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
+      ]}
+    />
+  );
+}
+
 /** Rotates a secret: the user chooses how long the old secret stays valid, and sees the new secret. */
 export function RotateDialog({
-  name,
+  kind,
   rotate,
   onClose,
 }: {
-  /** The name of the secret, for example "Client secret". */
-  name: string;
+  kind: keyof typeof kinds;
   rotate: (overlap: { overlap_seconds: number }) => Promise<string>;
   onClose: () => void;
 }) {
   const [overlap, setOverlap] = useState("86400");
   const [secret, setSecret] = useState<string | null>(null);
   const act = useAction(async () => setSecret(await rotate({ overlap_seconds: Number(overlap) })));
+  const { name } = kinds[kind];
   const words = name.toLowerCase();
+  const both =
+    kind === "webhook_secret"
+      ? "Until then both secrets sign: each delivery has two signatures, and a receiver with either of them accepts it."
+      : "Until then both secrets are accepted.";
   if (secret !== null)
     return <SecretDialog title={`The new ${words}`} secrets={{ [name]: secret }} onClose={onClose} />;
   return (
@@ -65,7 +125,7 @@ export function RotateDialog({
           ["604800", "7 days"],
           ["0", "no time: it may have leaked"],
         ]}
-        hint="Until then both secrets are accepted."
+        hint={overlap === "0" ? "Only the new secret is valid, at once." : both}
         onChange={setOverlap}
       />
     </FormDialog>

@@ -24,11 +24,13 @@ interface TableProps<Row> {
   readonly keyOf: (row: Row) => string;
   /** The page that a click on a row opens. One of the row's cells should link to it, too. */
   readonly linkOf?: (row: Row) => string;
+  /** What a click on a row does. One of the row's cells should have a button that does so, too. */
+  readonly onOpen?: (row: Row) => void;
   readonly isFresh?: (row: Row) => boolean;
 }
 
 /** A table. Only the visible rows of a long table are rendered. */
-export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, linkOf, onOpen, isFresh }: TableProps<Row>) {
   const { route } = useLocation();
   const { body, isPart, first, end, above, below } = useRowWindow(rows.map(keyOf));
   useKeptFocus(body, rows.length);
@@ -36,7 +38,9 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
     [isNumber && "number", isFilling && "fill", hide && `hide-${hide}`].filter(Boolean).join(" ");
   const open = (event: MouseEvent, row: Row) => {
     const target = event.target as HTMLElement;
-    if (linkOf && !target.closest("a, button, input") && !getSelection()?.toString()) route(linkOf(row));
+    if (target.closest("a, button, input") || getSelection()?.toString()) return;
+    onOpen?.(row);
+    if (linkOf) route(linkOf(row));
   };
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
@@ -56,7 +60,7 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
           {rows.slice(first, end).map((row, i) => (
             <tr
               key={keyOf(row)}
-              class={`${linkOf ? "linked" : ""} ${isFresh?.(row) ? "fresh" : ""}`}
+              class={`${linkOf || onOpen ? "linked" : ""} ${isFresh?.(row) ? "fresh" : ""}`}
               aria-rowindex={isPart ? first + i + 2 : undefined}
               onClick={(event) => open(event, row)}
             >

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { hour } from "../../domain/time.ts";
 
 /** The current time, updated every second while the page is visible. */
 const now = signal(Date.now());
@@ -38,6 +39,12 @@ export function Time({ at }: { at: string }) {
 
 /** Whether a time is in the future. Components that call it are rendered again every second. */
 export const isFuture = (at: string) => Date.parse(at) > now.value;
+
+/** The last use of a key or token, which is known to the hour; null for none. */
+export function LastUse({ at }: { at: string | null }) {
+  if (at === null) return <>never</>;
+  return now.value - Date.parse(at) < hour ? <span class="nowrap">in the last hour</span> : <Time at={at} />;
+}
 
 /** The whole seconds since a time in milliseconds, from one second on. Screen readers do not announce them. */
 export function Elapsed({ since }: { since: number }) {

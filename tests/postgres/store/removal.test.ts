@@ -29,7 +29,8 @@ const user = {
 const hash = (name: string) => new Bun.CryptoHasher("sha256").update(name).digest();
 const made = { accessHash: hash("access"), refreshHash: hash("refresh") };
 
-const grant = (applicationId: string) => ({ applicationId, userId: 1, scopes: [], expiresAt: now + 1e6 });
+const times = { createdAt: now, expiresAt: now + 1e6 };
+const grant = (applicationId: string) => ({ applicationId, userId: 1, scopes: [], ...times });
 
 function logsIn({ loginRequests }: Store, applicationId: string): Promise<void> {
   const request = {

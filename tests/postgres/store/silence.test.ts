@@ -145,6 +145,7 @@ const grant = {
   applicationId: "",
   userId: null,
   scopes: ["events:subscribe"],
+  createdAt: 0,
   expiresAt: now + day,
 } as const;
 const hash = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest();

@@ -27,7 +27,13 @@ test.skipIf(!hasPostgres)(
     await store.users.upsert(users, "");
     const applicationId = await storedApplication(store);
     const token = new Uint8Array(32);
-    await store.tokens.create(token, { applicationId, userId: null, scopes: [], expiresAt: now + 1e6 });
+    await store.tokens.create(token, {
+      applicationId,
+      userId: null,
+      scopes: [],
+      createdAt: now,
+      expiresAt: now + 1e6,
+    });
     const taken = async (wanted: readonly ReturnType<typeof to>[]) => {
       const before = proxy.roundTrips;
       await store.subscriptions.subscribe({ applicationId, wanted, limit: 10, token }, now);

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { admin, done } from "../../client.ts";
 import { LatestDeliveries } from "../../deliveries/list.tsx";
+import { PendingFigures, useMissed } from "../../deliveries/pending.tsx";
 import { deliveryWays, EndpointNotice, useUrlRemoval } from "../../endpoint.tsx";
 import { FilterList } from "../../filters/list.tsx";
 import { useForm } from "../../form.ts";
@@ -11,6 +12,7 @@ import { useAction, useLoad } from "../../load.ts";
 import {
   Button,
   Card,
+  Empty,
   Facts,
   FaultNotice,
   Head,
@@ -21,17 +23,20 @@ import {
 } from "../../parts/basics.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
 import { Check, Field, Form, Select } from "../../parts/form.tsx";
-import { RotateDialog } from "../../parts/secret.tsx";
-import { Read, Table } from "../../parts/table.tsx";
+import { List, Read } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
+import { subscriptionColumns } from "../../subscriptions.tsx";
 import { UserPicker } from "../../users/picker.tsx";
+import { useUsers } from "../../users/source.ts";
 import { headerChanges, headerLines, webhookHeadersHint } from "../../webhook-headers.ts";
+import { History } from "./audit.tsx";
 import { Allowed, useCatalogue, useOperator } from "./operator.tsx";
+import { SecretsAndTokens } from "./tokens.tsx";
 
 type Application = components["schemas"]["Application"];
-type Endpoint = components["schemas"]["Endpoint"];
+type Endpoint = components["schemas"]["EndpointWithPending"];
 
 /** One application: the state of its endpoint, its latest deliveries, its secrets and tokens, and its settings. */
 export function Application() {
@@ -48,6 +53,7 @@ export function Application() {
     [id],
     ["deliveries", "applications"],
   );
+  const missed = useMissed(id).data;
   const application = loaded.data;
   const reload = () => {
     loaded.reload();
@@ -74,13 +80,18 @@ export function Application() {
         {(application) => (
           <>
             <EndpointOf application={application} endpoint={endpoint.data} onChange={reload} />
+            {application.delivery !== "stream" && application.webhook_url !== null && endpoint.data && (
+              <PendingFigures endpoint={endpoint.data} missed={missed} applicationId={id} />
+            )}
             <div class="columns">
               <div class="stack wide">
                 <LatestDeliveries query={{ application_id: id }}>
                   <p>Deliveries appear here as soon as events of its subscriptions are published.</p>
                 </LatestDeliveries>
+                <SubscriptionsOf id={id} />
                 <FiltersOf application={application} onChange={reload} />
-                <ApplicationActions application={application} />
+                <SecretsAndTokens application={application} />
+                <History of={{ application: id }} />
               </div>
               <div class="stack wide">
                 {canChange ? (
@@ -120,7 +131,7 @@ function EndpointOf({
   if (webhook_url === null)
     return <Notice tone="warn" title="The application has no webhook URL: nothing can be delivered." />;
   if (!endpoint) return null;
-  const { status, disabled_reason, failures, last_failure } = endpoint;
+  const { status, disabled_reason, failures, last_failure, advice } = endpoint;
   const why = disabled_reason === "gone" ? "it answered 410" : "all attempts failed for 24 hours";
   const title =
     status === "disabled"
@@ -140,6 +151,7 @@ function EndpointOf({
           </span>
         </p>
       )}
+      {advice && <p>{advice}</p>}
     </EndpointNotice>
   );
 }
@@ -257,99 +269,39 @@ function Danger({
   );
 }
 
-type Asked = "client_secret" | "webhook_secret" | "revoke";
+/** The most subscriptions that are listed on the page of their application. */
+const fewSubscriptions = 10;
 
-/** The secrets and tokens of an application: rotate a secret, revoke all tokens. */
-function ApplicationActions({ application: { id, name, client_type } }: { application: Application }) {
-  const { canChange } = useOperator();
-  const [asked, setAsked] = useState<Asked | null>(null);
-  const path = { params: { path: { id } } };
-  const tokens = useLoad(
-    (signal) => done(admin.GET("/admin/v1/applications/{id}/tokens", { ...path, signal })),
+/** The subscriptions of an application, and their number. */
+function SubscriptionsOf({ id }: { id: string }) {
+  const query = { application_id: id, limit: fewSubscriptions };
+  const loaded = useLoad(
+    (signal) => done(admin.GET("/admin/v1/subscriptions", { params: { query }, signal })),
     [id],
-    ["applications"],
+    ["subscriptions"],
   );
-  const close = () => setAsked(null);
-  const revoke = async () => {
-    await done(admin.DELETE("/admin/v1/applications/{id}/tokens", path));
-    toast(`All tokens of ${inText(name)} are revoked.`);
-    tokens.reload();
-  };
-  const listed = tokens.data?.data ?? [];
+  const users = useUsers((loaded.data?.data ?? []).map((one) => one.broadcaster_user_id));
+  const all = to("/subscriptions", { application_id: id });
   return (
     <Card
-      isFlush={listed.length > 0}
-      title="Secrets and tokens"
-      actions={
-        canChange && (
-          <>
-            {client_type === "confidential" && (
-              <Button isSmall onClick={() => setAsked("client_secret")}>
-                Rotate client secret
-              </Button>
-            )}
-            <Button isSmall onClick={() => setAsked("webhook_secret")}>
-              Rotate signing secret
-            </Button>
-            {listed.length > 0 && (
-              <Button isSmall kind="danger" onClick={() => setAsked("revoke")}>
-                Revoke all tokens
-              </Button>
-            )}
-          </>
-        )
-      }
+      isFlush
+      title="Subscriptions"
+      actions={loaded.data && loaded.data.data.length > 0 && <LinkButton href={all}>View all</LinkButton>}
     >
-      <FaultNotice fault={tokens.fault} />
-      {tokens.data && listed.length === 0 && <p class="muted">It has no active tokens.</p>}
-      {listed.length > 0 && (
-        <Table
-          label="Tokens"
-          rows={listed.slice(0, 20)}
-          keyOf={(token) => JSON.stringify(token)}
-          columns={[
-            {
-              name: "Issued to",
-              show: ({ user_id }) => (user_id === null ? "the application" : `user ${user_id}`),
-            },
-            { name: "Scopes", show: ({ scopes }) => scopes.join(", ") },
-            { name: "Expires", isNumber: true, show: ({ expires_at }) => <Time at={expires_at} /> },
-          ]}
-        />
-      )}
-      {listed.length > 20 && <footer class="muted">and {number(listed.length - 20)} more</footer>}
-      {asked === "client_secret" && (
-        <RotateDialog
-          name="Client secret"
-          rotate={async (body) =>
-            (await done(admin.POST("/admin/v1/applications/{id}/client-secret", { ...path, body })))
-              .client_secret
-          }
-          onClose={close}
-        />
-      )}
-      {asked === "webhook_secret" && (
-        <RotateDialog
-          name="Signing secret"
-          rotate={async (body) =>
-            (await done(admin.POST("/admin/v1/applications/{id}/webhook-secret", { ...path, body })))
-              .webhook_secret
-          }
-          onClose={close}
-        />
-      )}
-      {asked === "revoke" && (
-        <Confirm title={`Revoke all tokens of ${inText(name)}?`} verb="Revoke" act={revoke} onClose={close}>
-          <p>
-            The application must request new tokens, and its users must sign in again. This cannot be undone.
-          </p>
-        </Confirm>
-      )}
+      <List
+        of={loaded}
+        empty={<Empty title="No subscriptions" text="The application gets no events of any channel." />}
+        label="Subscriptions"
+        rows={loaded.data?.data ?? []}
+        keyOf={(one) => one.id}
+        columns={subscriptionColumns(users)}
+      />
     </Card>
   );
 }
 
-const scopes = ["users:read", "events:subscribe"] as const;
+/** The scopes that an application may have. */
+export const scopes = ["users:read", "events:subscribe"] as const;
 const lockable = [
   ["webhook_url", "webhook URL"],
   ["webhook_headers", "webhook headers"],
@@ -362,6 +314,29 @@ const text = (value: number | null) => (value === null ? "" : String(value));
 const limit = (value: string) => (value.trim() === "" ? null : Number(value));
 const toggled = <T,>(list: readonly T[], one: T): T[] =>
   list.includes(one) ? list.filter((other) => other !== one) : [...list, one];
+
+/** A selection of scopes. */
+export function ScopeChecks({
+  scopes: chosen,
+  onChange,
+}: {
+  scopes: readonly string[];
+  onChange: (scopes: string[]) => void;
+}) {
+  return (
+    <fieldset class="stack tight">
+      <legend class="label">Scopes</legend>
+      {scopes.map((scope) => (
+        <Check
+          key={scope}
+          label={scope}
+          checked={chosen.includes(scope)}
+          onChange={() => onChange(toggled(chosen, scope))}
+        />
+      ))}
+    </fieldset>
+  );
+}
 
 /** The settings of an application that an operator may change. */
 function ApplicationSettings({ application, onSaved }: { application: Application; onSaved: () => void }) {
@@ -433,17 +408,7 @@ function ApplicationSettings({ application, onSaved }: { application: Applicatio
           options={deliveryWays}
           onChange={(value) => put({ delivery: value as Application["delivery"] })}
         />
-        <fieldset class="stack tight">
-          <legend class="label">Scopes</legend>
-          {scopes.map((scope) => (
-            <Check
-              key={scope}
-              label={scope}
-              checked={values.scopes.includes(scope)}
-              onChange={() => put({ scopes: toggled(values.scopes, scope) })}
-            />
-          ))}
-        </fieldset>
+        <ScopeChecks scopes={values.scopes} onChange={(scopes) => put({ scopes })} />
         <Field label="Redirect URIs" rows={3} hint="One per line." {...at("redirect_uris")} />
         <div class="grid small">
           <Field

@@ -13,6 +13,8 @@ import { SecretDialog } from "../../parts/secret.tsx";
 import { List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
+import { UserPicker } from "../../users/picker.tsx";
+import { ScopeChecks, scopes } from "./application.tsx";
 import { useOperator } from "./operator.tsx";
 
 type Application = components["schemas"]["ListedApplication"];
@@ -133,13 +135,26 @@ function counted(count: number, hasMore: boolean): string {
 function CreateDialog({ onClose }: { onClose: () => void }) {
   const { route } = useLocation();
   const [made, setMade] = useState<components["schemas"]["NewApplication"] | null>(null);
+  const initial = {
+    name: "",
+    webhook_url: "",
+    client_type: "confidential",
+    scopes: scopes as readonly string[],
+    redirect_uris: "",
+    owner_user_id: null as number | null,
+  };
   const form = useForm(
     "application",
-    { name: "", webhook_url: "", client_type: "confidential" },
-    async (_, values) => {
-      const { name, webhook_url } = values;
-      const client_type = values.client_type as "confidential" | "public";
-      const body = { name, client_type, ...(webhook_url !== "" && { webhook_url }) };
+    initial,
+    async (_, { name, webhook_url, client_type, scopes, redirect_uris, owner_user_id }) => {
+      const body = {
+        name,
+        client_type: client_type as "confidential" | "public",
+        scopes: [...scopes],
+        redirect_uris: redirect_uris.split(/\s+/).filter(Boolean),
+        ...(webhook_url !== "" && { webhook_url }),
+        ...(owner_user_id !== null && { owner_user_id }),
+      };
       setMade(await done(admin.POST("/admin/v1/applications", { body })));
     },
   );
@@ -174,6 +189,20 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
           ["public", "public: runs on the devices of its users"],
         ]}
         onChange={(client_type) => form.put({ client_type })}
+      />
+      <ScopeChecks scopes={form.values.scopes} onChange={(scopes) => form.put({ scopes })} />
+      <Field
+        label="Redirect URIs"
+        rows={2}
+        hint="To which users may be redirected after they sign in, one per line. Only for applications that users sign in to."
+        {...form.at("redirect_uris")}
+      />
+      <UserPicker
+        label="Owner"
+        hint="The user who manages it, and can sign in to the portal with their account. Empty for none."
+        id={form.values.owner_user_id}
+        problem={form.problemAt("owner_user_id")}
+        onChange={(owner_user_id) => form.put({ owner_user_id })}
       />
     </FormDialog>
   );

@@ -1,13 +1,18 @@
+import { useEffect, useState } from "preact/hooks";
+import { auditedActions } from "../../../domain/audited-actions.ts";
 import { day } from "../../../domain/time.ts";
-import { admin, done } from "../../client.ts";
-import { useApplicationNames } from "../../deliveries/application-names.tsx";
+import { admin, dataOf, done } from "../../client.ts";
+import { ApplicationField } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../list.ts";
-import { Button, Card, Empty, Head, number } from "../../parts/basics.tsx";
+import { useLoad } from "../../load.ts";
+import { Button, Card, Empty, Facts, Head, LinkButton, number } from "../../parts/basics.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
 import { QueryField, QuerySelect } from "../../parts/form.tsx";
-import { List } from "../../parts/table.tsx";
+import { type Column, List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
+import { QueryUser } from "../../users/picker.tsx";
 
 type Entry = components["schemas"]["AuditEntry"];
 
@@ -20,25 +25,205 @@ function hrefOf({ object, object_id }: Entry): string | null {
   return object === "deliveries" ? to(`/deliveries/${object_id}`) : null;
 }
 
-function ChangedObject({ entry, name }: { entry: Entry; name: string | undefined }) {
+/** The changed object by its name, or by its id; nothing for several objects. */
+function ChangedObject({ entry }: { entry: Entry }) {
+  const { object_id, object_name } = entry;
+  if (object_id === null) return null;
+  const text = object_name === null ? <code>{object_id}</code> : <bdi>{object_name}</bdi>;
   const href = hrefOf(entry);
-  const text = entry.object_id ?? entry.object;
-  if (!href) return <code class="cell">{text}</code>;
-  return (
-    <a class="cell" href={href} title={text}>
-      {name ?? <code>{text}</code>}
+  return href ? (
+    <a href={href} title={object_id}>
+      {text}
     </a>
+  ) : (
+    <span title={object_id}>{text}</span>
+  );
+}
+
+/** Returns a value as text: a text as it is, anything else as JSON. */
+function textOf(value: unknown): string {
+  if (value === null) return "none";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** What changed, in a line. */
+function changesOf({ changes, fields, accepted, ended }: Entry): string {
+  if (accepted !== null) return `Snapshot: ${number(accepted)} accepted, ${number(ended ?? 0)} ended`;
+  if (changes.length === 0) return fields.join(", ");
+  return changes
+    .map(({ field, from, to }) =>
+      from === null ? `${field} ${textOf(to)}` : `${field} ${textOf(from)} → ${textOf(to)}`,
+    )
+    .join(", ");
+}
+
+const placeOf = ({ address }: Entry) => address || "this machine";
+
+/** The columns of the audit log. In a narrow table, author and address are lines of the change. */
+function columns(open: (entry: Entry) => void): readonly Column<Entry>[] {
+  return [
+    { name: "When", show: ({ at }) => <Time at={at} /> },
+    {
+      name: "By",
+      hide: "narrow",
+      show: (entry) => (
+        <>
+          <strong class="cell">{entry.actor.name || entry.actor.id}</strong>
+          <small class="cell muted">{placeOf(entry)}</small>
+        </>
+      ),
+    },
+    {
+      name: "Change",
+      isFilling: true,
+      show: (entry) => (
+        <>
+          <span class="cell">
+            <button type="button" class="linklike plain" onClick={() => open(entry)}>
+              {entry.summary}
+            </button>{" "}
+            <ChangedObject entry={entry} />
+            {entry.count > 1 && <span class="muted"> × {number(entry.count)}</span>}
+          </span>
+          <small class="cell muted" title={changesOf(entry)}>
+            {changesOf(entry)}
+          </small>
+          <small class="cell muted only-narrow">
+            {entry.actor.name || entry.actor.id} · {placeOf(entry)}
+          </small>
+        </>
+      ),
+    },
+  ];
+}
+
+const keyOf = (entry: Entry) => `${entry.at} ${entry.request_id} ${entry.action}`;
+
+/** An entry with all that is known of it. */
+function EntryDialog({ entry, onClose }: { entry: Entry; onClose: () => void }) {
+  const { summary, action, actor, at, last_at, count, object, object_id, changes, fields } = entry;
+  const named = changes.map(({ field }) => field);
+  const unchanged = fields.filter((field) => !named.includes(field));
+  const byActor = to("/audit", { key: actor.id });
+  const ofObject =
+    object_id === null
+      ? null
+      : object === "applications"
+        ? to("/audit", { application: object_id })
+        : object === "users"
+          ? to("/audit", { user: object_id })
+          : to("/audit", { object_id });
+  return (
+    <Dialog title={summary} onClose={onClose} footer={<Button onClick={onClose}>Close</Button>}>
+      <Facts
+        rows={[
+          object_id !== null && [
+            "Object",
+            <span key="object">
+              {object} <ChangedObject entry={entry} />
+            </span>,
+          ],
+          object_id !== null && [
+            "Id",
+            <code key="id" class="breaks">
+              {object_id}
+            </code>,
+          ],
+          ["By", <bdi key="by">{actor.name || actor.id}</bdi>],
+          ["From", <code key="from">{placeOf(entry)}</code>],
+          [
+            "When",
+            <span key="at">
+              <Time at={at} />
+              {count > 1 && (
+                <>
+                  {" "}
+                  and {number(count - 1)} times more until <Time at={last_at} />
+                </>
+              )}
+            </span>,
+          ],
+          ["Operation", <code key="action">{action}</code>],
+          [
+            "Request",
+            <code key="request" class="breaks">
+              {entry.request_id}
+            </code>,
+          ],
+          entry.accepted !== null && ["Snapshot", changesOf(entry)],
+          unchanged.length > 0 && ["Also in the request", unchanged.join(", ")],
+        ]}
+      />
+      {changes.length > 0 && (
+        <dl class="values">
+          {changes.map(({ field, from, to }) => (
+            <div key={field}>
+              <dt>
+                <code>{field}</code>
+              </dt>
+              <dd>
+                <del class="breaks" title="Before">
+                  {textOf(from)}
+                </del>
+                <ins class="breaks" title="After">
+                  {textOf(to)}
+                </ins>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <div class="row wrap">
+        {ofObject && <LinkButton href={ofObject}>All changes of this object</LinkButton>}
+        <LinkButton href={byActor}>All changes by {actor.name || actor.id}</LinkButton>
+      </div>
+    </Dialog>
+  );
+}
+
+/** The latest changes of an application or a user, and a link to all. */
+export function History({ of }: { of: { readonly application: string } | { readonly user: string } }) {
+  const [opened, setOpened] = useState<Entry | null>(null);
+  const query = { ...of, limit: 8 };
+  const loaded = useLoad(
+    (signal) => dataOf(admin.GET("/admin/v1/audit", { params: { query }, signal })),
+    [of],
+    ["audit"],
+  );
+  const rows = loaded.data ?? [];
+  return (
+    <Card
+      isFlush
+      title="History"
+      actions={rows.length > 0 && <LinkButton href={to("/audit", of)}>View all</LinkButton>}
+    >
+      <List
+        of={loaded}
+        empty={<Empty title="No recorded changes" />}
+        label="History"
+        rows={rows}
+        keyOf={keyOf}
+        onOpen={setOpened}
+        columns={columns(setOpened)}
+      />
+      {opened && <EntryDialog entry={opened} onClose={() => setOpened(null)} />}
+    </Card>
   );
 }
 
 /** The audit log: all changes, with the caller, time and address. */
 export function Audit() {
-  const [query, , clear] = useQuery();
-  const { action, object_id, key, since } = query;
+  const [query, setQuery, clear] = useQuery();
+  const [opened, setOpened] = useState<Entry | null>(null);
+  // A link in the dialog leads to this page with other filters.
+  useEffect(() => setOpened(null), [JSON.stringify(query)]);
+  const { action, application, user, key, object_id, since } = query;
   const filters = {
     ...(action && { action }),
-    ...(object_id && { object_id }),
+    ...(application && { application }),
+    ...(user && { user }),
     ...(key && { key }),
+    ...(object_id && { object_id }),
     ...(since &&
       since in days && {
         after: new Date(Date.now() - days[since as keyof typeof days] * day).toISOString(),
@@ -50,13 +235,12 @@ export function Audit() {
     [query],
     ["audit"],
   );
-  const names = useApplicationNames(
-    list.rows.flatMap(({ object, object_id }) => (object === "applications" ? (object_id ?? []) : [])),
-  );
+  const keys = useLoad((signal) => dataOf(admin.GET("/admin/v1/keys", { signal })), [], ["keys"]);
   const isFiltered = Object.keys(query).length > 0;
+  const actions = Object.entries(auditedActions).sort(([, one], [, other]) => one.localeCompare(other));
   return (
     <>
-      <Head title="Audit">Who changed what, when, and from which address. Values are not stored.</Head>
+      <Head title="Audit">Who changed what, when, and from which address. Secrets are not stored.</Head>
       <div class="filters">
         <QuerySelect
           label="Time"
@@ -68,9 +252,15 @@ export function Audit() {
             ["30d", "Last 30 days"],
           ]}
         />
-        <QueryField label="Action" name="action" placeholder="changeApplication" />
-        <QueryField label="Object" name="object_id" placeholder="Id" />
-        <QueryField label="Key" name="key" placeholder="Id" />
+        <QuerySelect label="Change" name="action" options={[["", "Any change"], ...actions]} />
+        <ApplicationField id={application ?? ""} onChange={(application) => setQuery({ application })} />
+        <QueryUser label="User" name="user" />
+        <QueryField
+          label="By key"
+          name="key"
+          placeholder="Name or id"
+          list={(keys.data ?? []).map(({ name }) => name)}
+        />
       </div>
       <Card isFlush>
         <List
@@ -87,50 +277,12 @@ export function Audit() {
           }
           label="Audit log"
           rows={list.rows}
-          keyOf={(entry) => `${entry.at} ${entry.request_id} ${entry.action}`}
-          columns={[
-            { name: "When", show: ({ at }) => <Time at={at} /> },
-            {
-              name: "Key or application",
-              hide: "narrow",
-              show: ({ actor }) => <strong class="cell">{actor.name || actor.id}</strong>,
-            },
-            {
-              name: "Action",
-              isFilling: true,
-              show: ({ action, count, accepted, ended, actor }) => (
-                <>
-                  <span class="cell">
-                    {action}
-                    {count > 1 && <span class="muted"> × {count}</span>}
-                  </span>
-                  {accepted !== null && (
-                    <small class="cell muted">
-                      Snapshot: {number(accepted)} accepted, {number(ended ?? 0)} ended
-                    </small>
-                  )}
-                  <small class="cell muted only-narrow">{actor.name || actor.id}</small>
-                </>
-              ),
-            },
-            {
-              name: "Object",
-              hide: "narrow",
-              show: (entry) => <ChangedObject entry={entry} name={names.get(entry.object_id ?? "")} />,
-            },
-            {
-              name: "Fields",
-              hide: "medium",
-              show: ({ fields }) => <span class="cell muted">{fields.join(", ")}</span>,
-            },
-            {
-              name: "From",
-              hide: "medium",
-              show: ({ address }) => <code class="muted">{address || "this machine"}</code>,
-            },
-          ]}
+          keyOf={keyOf}
+          onOpen={setOpened}
+          columns={columns(setOpened)}
         />
       </Card>
+      {opened && <EntryDialog key={keyOf(opened)} entry={opened} onClose={() => setOpened(null)} />}
     </>
   );
 }

@@ -1,6 +1,5 @@
 import { Plus } from "lucide";
 import { useState } from "preact/hooks";
-import { hour } from "../../../domain/time.ts";
 import { admin, dataOf, done } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
@@ -11,19 +10,13 @@ import { Confirm, FormDialog } from "../../parts/dialog.tsx";
 import { Field, Select } from "../../parts/form.tsx";
 import { SecretDialog } from "../../parts/secret.tsx";
 import { List } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { LastUse, Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { useOperator } from "./operator.tsx";
 
 type Key = components["schemas"]["OperatorKey"];
 
 const isOver = ({ expires_at }: Key) => expires_at !== null && Date.parse(expires_at) <= Date.now();
-
-/** The last use of a key, which is known to the hour. */
-function LastUse({ at }: { at: string | null }) {
-  if (at === null) return <>never</>;
-  return Date.now() - Date.parse(at) < hour ? <span class="nowrap">in the last hour</span> : <Time at={at} />;
-}
 
 /** The operator keys, which give access to the admin API and this console. */
 export function Keys() {

@@ -12,6 +12,7 @@ import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
 import { UserNames } from "../../users/names.tsx";
+import { History } from "./audit.tsx";
 import { Allowed, useOperator, writers } from "./operator.tsx";
 
 /** Finds users by their id or a part of a name. */
@@ -113,6 +114,7 @@ export function User() {
                 />
               </Card>
               <ChannelsOf user={user} />
+              {role !== "publisher" && <History of={{ user: String(id) }} />}
             </div>
           </div>
         )}

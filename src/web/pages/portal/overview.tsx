@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import { day, minute } from "../../../domain/time.ts";
+import { minute } from "../../../domain/time.ts";
 import { api, dataOf, done } from "../../client.ts";
 import { LatestDeliveries, ReplayDialog } from "../../deliveries/list.tsx";
-import { type DeliveryQuery, useDeliveries } from "../../deliveries/source.ts";
+import { PendingFigures, useMissed } from "../../deliveries/pending.tsx";
+import type { DeliveryQuery } from "../../deliveries/source.ts";
 import { EndpointNotice } from "../../endpoint.tsx";
-import { useLoad } from "../../load.ts";
 import { NoticesCard, withLocalTimes } from "../../notices.tsx";
 import { Button, Card, Facts, Head, LinkButton, Notice, number, Value } from "../../parts/basics.tsx";
 import { Bar } from "../../parts/figure.tsx";
@@ -27,12 +27,17 @@ function ownStatistics(range: Range, signal: AbortSignal) {
 
 export function Overview() {
   const { application } = useApplication();
+  const missed = useMissed().data;
+  const { delivery, endpoint, webhook_url } = application;
   return (
     <>
       <Head title={application.name} actions={<LinkButton href={to("/test")}>Send test event</LinkButton>} />
       <OwnEndpoint />
       <AtTheLimit isLinked />
-      {application.endpoint.status === "enabled" && <Missed />}
+      {endpoint.status === "enabled" && <Missed page={missed} />}
+      {delivery !== "stream" && webhook_url !== null && (
+        <PendingFigures endpoint={endpoint} missed={missed} />
+      )}
       <div class="columns">
         <div class="stack wide">
           <OutcomeCard read={ownStatistics} />
@@ -68,33 +73,22 @@ export function Overview() {
   );
 }
 
-/** The period whose missed deliveries are offered to be sent again. */
-const offeredMs = 3 * day;
-const mostCounted = 100;
+type MissedPage = ReturnType<typeof useMissed>["data"];
 
 /** Offers to send what was missed while the endpoint did not work. Renders nothing when nothing was. */
-function Missed() {
-  const source = useDeliveries();
+function Missed({ page }: { page: MissedPage }) {
   // The query is kept while the dialog of the replay is open, because deliveries that are sent again are not missed.
   const [replayed, setReplayed] = useState<DeliveryQuery | null>(null);
-  const { data } = useLoad(
-    (signal) => {
-      const after = new Date(Date.now() - offeredMs).toISOString();
-      return source.list({ status: "missed", after, limit: mostCounted }, signal);
-    },
-    [],
-    ["deliveries"],
-  );
   return (
     <>
-      {data && data.data.length > 0 && <MissedNotice page={data} onReplay={setReplayed} />}
+      {page && page.data.length > 0 && <MissedNotice page={page} onReplay={setReplayed} />}
       {replayed && <ReplayDialog filters={replayed} onClose={() => setReplayed(null)} />}
     </>
   );
 }
 
 interface MissedNoticeProps {
-  readonly page: Awaited<ReturnType<ReturnType<typeof useDeliveries>["list"]>>;
+  readonly page: NonNullable<MissedPage>;
   readonly onReplay: (filters: DeliveryQuery) => void;
 }
 

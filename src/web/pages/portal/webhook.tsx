@@ -5,9 +5,7 @@ import { useForm } from "../../form.ts";
 import { Button, Card, Head } from "../../parts/basics.tsx";
 import { Code, Tabs } from "../../parts/code.tsx";
 import { Field, Form, Select } from "../../parts/form.tsx";
-import { RotateDialog } from "../../parts/secret.tsx";
-import { Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { RotateDialog, SecretTable } from "../../parts/secret.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { useQuery } from "../../places.ts";
 import { headerChanges, headerLines, webhookHeadersHint } from "../../webhook-headers.ts";
@@ -143,8 +141,6 @@ function Settings({ application }: { application: OwnApplication }) {
   );
 }
 
-const kinds = { client_secret: "Client secret", webhook_secret: "Signing secret" } as const;
-
 function Secrets({ application }: { application: OwnApplication }) {
   const { reload } = useApplication();
   const [isRotating, setRotating] = useState(false);
@@ -159,29 +155,9 @@ function Secrets({ application }: { application: OwnApplication }) {
       title="Secrets"
       actions={<Button onClick={() => setRotating(true)}>Rotate signing secret</Button>}
     >
-      <Table
-        label="Secrets"
-        rows={application.secrets}
-        keyOf={({ kind, created_at, expires_at }) => `${kind} ${created_at} ${expires_at}`}
-        columns={[
-          { name: "Secret", show: ({ kind }) => kinds[kind] },
-          {
-            name: "Begins with",
-            hide: "narrow",
-            show: ({ prefix }) => (prefix ? <code>{prefix}…</code> : ""),
-          },
-          {
-            name: "Created",
-            show: ({ created_at }) => <Time at={created_at} />,
-          },
-          {
-            name: "Expires",
-            show: ({ expires_at }) => (expires_at ? <Time at={expires_at} /> : "when rotated"),
-          },
-        ]}
-      />
+      <SecretTable secrets={application.secrets} />
       {isRotating && (
-        <RotateDialog name="Signing secret" rotate={rotate} onClose={() => setRotating(false)} />
+        <RotateDialog kind="webhook_secret" rotate={rotate} onClose={() => setRotating(false)} />
       )}
     </Card>
   );

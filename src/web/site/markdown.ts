@@ -39,7 +39,10 @@ export function rendered(markdown: string, linkTo: (path: string) => string): Re
       if (level === "1") return `<h1 id="${anchor}">${inner}</h1>`;
       return `<h${level} id="${anchor}"><a href="#${anchor}">${inner}</a></h${level}>`;
     })
-    .replace(/(<a href=")([^"]*)"/g, (_, start: string, target: string) => `${start}${led(target, linkTo)}"`)
+    .replace(
+      /(<(?:a href|img src)=")([^"]*)"/g,
+      (_, start: string, target: string) => `${start}${led(target, linkTo)}"`,
+    )
 
     .replaceAll(
       "<code>/docs/api</code>",

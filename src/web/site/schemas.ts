@@ -116,11 +116,13 @@ function listHtml(schemas: Schemas, { properties = {}, required = [], allOf = []
   return (items.length > 0 ? `<ul class="fields">${items.join("")}</ul>` : "") + parts.join("");
 }
 
-/** Returns the fields of a value. Of a named object there is a link, because its fields are shown once. */
+/** Returns the fields of a value, of a named object with a link to it. Of named objects inside it has only the link. */
 function allHtml(schemas: Schemas, schema: Schema): string {
-  const shown = inner(schema).map((one) => listHtml(schemas, one));
-  if (shown.length > 0) return shown.join("");
-  return namedBy(schema) || schema.items ? `<p>${typeHtml(schemas, schema)}</p>` : "";
+  const name = namedBy(schema);
+  const fields = name === undefined ? schema : (schemas[name] ?? schema);
+  const shown = inner(fields).map((one) => listHtml(schemas, one));
+  const isNamed = name !== undefined || schema.items !== undefined;
+  return (isNamed ? `<p>${typeHtml(schemas, schema)}</p>` : "") + shown.join("");
 }
 
 export const fieldsHtml = { field: fieldHtml, all: allHtml };

@@ -253,8 +253,10 @@ describe("one delivery", () => {
 
   test("shows which URL each attempt called; to a user only the origin", async () => {
     const used = [`${log.receiver.url}/?key=1`, `${log.receiver.url}/?key=2`, `${log.receiver.url}/?key=3`];
-    log.status = 500;
+    log.status = 301;
     for (const webhook_url of used) {
+      // Many servers redirect to the same path and query.
+      log.headers = { location: webhook_url.replace("http:", "https:") };
       await setUp({ webhook_url });
       if (webhook_url === used[0]) await sent(1);
       await settled(server);
@@ -268,7 +270,7 @@ describe("one delivery", () => {
     const seen = await one(id, access_token);
     const origin = `${new URL(log.receiver.url).origin}/`;
     expect([...new Set(seen.attempts.map(({ url }) => url)), seen.request?.url]).toEqual([origin, origin]);
-    expect(JSON.stringify(seen)).not.toContain("v1,");
+    expect(JSON.stringify(seen)).not.toMatch(/v1,|key=/);
     const operators = await json<Delivery>(await server.admin("GET", `/admin/v1/deliveries/${id}`));
     expect(operators.attempts.at(-1)?.url).toBe(used[2]);
   });

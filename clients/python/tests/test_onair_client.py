@@ -262,6 +262,10 @@ class Calls(unittest.TestCase):
                 with self.assertRaises(OnairError) as caught:
                     sign_in.finish(query)
                 self.assertEqual(caught.exception.code, code)
+            not_kept = SignIn(server.url, client_id="id", redirect_uri="https://app.example/callback", state="")
+            with self.assertRaises(OnairError) as caught:
+                not_kept.finish({"iss": server.url, "code": "c"})
+            self.assertEqual(caught.exception.code, "invalid_state")
             self.assertEqual(server.asked, [])
             self.assertEqual(sign_in.finish(good).refresh_token, "r")
             self.assertEqual(server.asked[0].form["code_verifier"], sign_in.verifier)

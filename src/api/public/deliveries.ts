@@ -75,7 +75,7 @@ const SentAttemptSchema = named("SentAttempt", "An attempt to send a delivery, w
   }),
   response_headers: Type.Record(Type.String(), Type.String(), {
     description:
-      "Headers of a response that was not 2xx, by lower-case name, up to 1,024 characters together; those that explain a failure, such as `location`, first. Cookies and headers that an egress proxy may have added are omitted. Empty for a success.",
+      "Headers of a response that was not 2xx, by lower-case name, up to 1,024 characters together; those that explain a failure, such as `location`, first. Cookies and headers that an egress proxy may have added are omitted. Empty for a success, and with a user token: a redirect may repeat the webhook URL.",
   }),
   signature: nullable(Type.String(), {
     description:
@@ -280,7 +280,7 @@ export async function shownSentDelivery(
   const shownAttempts = attempts.map(({ generation, exchange, ...attempt }) => ({
     ...shownAttempt(attempt),
     url: seen(application && urlOf(application, generation)),
-    response_headers: { ...exchange?.headers },
+    response_headers: isForUser ? {} : { ...exchange?.headers },
     signature: (!isForUser && exchange?.signature) || null,
   }));
   const [last, lastShown] = [attempts.at(-1), shownAttempts.at(-1)];

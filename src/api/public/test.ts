@@ -67,7 +67,7 @@ const TestSchema = named("TestExchange", "The request and response of a test.", 
       status: Type.Integer({ description: "HTTP status." }),
       headers: Type.Record(Type.String(), Type.String(), {
         description:
-          "Headers by lower-case name: the first 40, each value up to 500 characters. Cookies and headers that an egress proxy may have added are omitted.",
+          "Headers by lower-case name: the first 40, each value up to 500 characters. Cookies and headers that an egress proxy may have added are omitted. Empty with a user token: a redirect may repeat the webhook URL.",
       }),
       body: Type.String({ description: "First KiB of the body." }),
     }),
@@ -142,7 +142,11 @@ export function testRoutes(app: TokenListener, { access, catalogue, engine }: Pu
     return async (watch?: WatchSample) => {
       const watched: WatchSample = (step) =>
         watch?.("request" in step ? { request: seen(step.request) } : step);
-      return seen(await engine.test(application_id, sample, watch && watched));
+      const exchange = seen(await engine.test(application_id, sample, watch && watched));
+      // A redirect may repeat the webhook URL.
+      return broadcaster_user_id === null
+        ? exchange
+        : { ...exchange, answer: { ...exchange.answer, headers: {} } };
     };
   };
   const limits = `An application may send at most ${testsPerMinute.application} tests per minute. With user tokens, the limit is ${testsPerMinute.user} for each user and ${testsPerMinute.users} for all users of the application.`;

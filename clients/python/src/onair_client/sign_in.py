@@ -57,7 +57,9 @@ class SignIn:
 
     def finish(self, params: Mapping[str, str]) -> Session:
         """Exchanges the code that the redirect URI got. Raises `OnairError`, with `access_denied` if the user refused."""
-        if not hmac.compare_digest(params.get("state", "").encode("utf-8", "surrogatepass"), self.state.encode()):
+        given = params.get("state", "").encode("utf-8", "surrogatepass")
+        # An empty state is one that was not kept: any answer without a state would match it.
+        if not self.state or not hmac.compare_digest(given, self.state.encode()):
             raise OnairError("The state is not that of this sign-in", code="invalid_state")
         issuer = params.get("iss", "").rstrip("/")
         if issuer != self._transport.url:

@@ -3,14 +3,12 @@ import { useState } from "preact/hooks";
 import { Button, Card, Empty } from "../parts/basics.tsx";
 import { Code } from "../parts/code.tsx";
 import { Confirm } from "../parts/dialog.tsx";
-import { later } from "../parts/later.tsx";
 import { Table } from "../parts/table.tsx";
 import { Since, Time } from "../parts/time.tsx";
 import { toast } from "../parts/toasts.tsx";
+import { FilterEditor } from "./editor.tsx";
 import { fieldsOf, inWords } from "./form.ts";
 import { type FilterSource, typesOf } from "./source.ts";
-
-const FilterEditor = later(async () => (await import("./editor.tsx")).FilterEditor);
 
 /** The opened filter; its type is null until a new one is saved. Each opening has a number of its own. */
 interface Opened {

@@ -4,7 +4,7 @@ import { admin, done } from "../../client.ts";
 import { LatestDeliveries } from "../../deliveries/list.tsx";
 import { PendingFigures, useMissed } from "../../deliveries/pending.tsx";
 import { deliveryWays, EndpointNotice, useUrlRemoval } from "../../endpoint.tsx";
-import { FilterList } from "../../filters/list.tsx";
+import { FilterList } from "../../filters/later.ts";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { inText } from "../../isolated.ts";

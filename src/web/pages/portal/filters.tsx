@@ -1,5 +1,5 @@
 import { api, base, dataOf, done } from "../../client.ts";
-import { FilterList } from "../../filters/list.tsx";
+import { FilterList } from "../../filters/later.ts";
 import { Head } from "../../parts/basics.tsx";
 import { Read } from "../../parts/table.tsx";
 import { useQuery } from "../../places.ts";

@@ -139,8 +139,8 @@ export function deliveryLog(queries: Queries): Pick<
       const [counted] = await queries.run<{ pending: number }>(
         `SELECT count(*)::float8 AS pending
          FROM (SELECT subscription_id FROM deliveries WHERE application_id = $1 AND status = 'pending'
-               LIMIT ${mostPendingOfApplication}) AS some
-         WHERE EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = some.subscription_id)`,
+               LIMIT ${mostPendingOfApplication}) AS counted
+         WHERE EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = counted.subscription_id)`,
         [applicationId],
       );
       return counted?.pending ?? 0;

@@ -113,6 +113,29 @@ describe("Enable Endpoint", () => {
     await until(async () => (await own(app)).endpoint.summary.startsWith("The endpoint accepts deliveries"));
   });
 
+  test("while the first attempt waits for an answer, a delivery is being sent, for operators too", async () => {
+    const held = Promise.withResolvers<Response>();
+    const target = testReceiver(() => held.promise);
+    const app = await server.application({ webhook_url: target.url });
+    const asOperator = async () =>
+      json<object>(await server.admin("GET", `/admin/v1/applications/${app.id}/endpoint`));
+    await subscribe(server, app, ["channel.followed"]);
+    const idle = { pending: 0, next_attempt_at: null, summary: "Nothing was sent to the endpoint yet." };
+    expect((await own(app)).endpoint).toMatchObject(idle);
+    expect((await publish(server, event("channel.followed"))).status).toBe(202);
+    await target.arrived(1);
+    const sending = { pending: 1, next_attempt_at: null, summary: "A delivery is being sent now." };
+    expect((await own(app)).endpoint).toMatchObject(sending);
+    expect(await asOperator()).toMatchObject(sending);
+    held.resolve(new Response(null, { status: 500 }));
+    await until(async () => (await own(app)).endpoint.status === "failing");
+    const waiting = { pending: 1, next_attempt_at: expect.stringMatching(/Z$/) };
+    expect((await own(app)).endpoint).toMatchObject(waiting);
+    expect(await asOperator()).toMatchObject(waiting);
+    const others = await server.application({ webhook_url: target.url });
+    expect((await own(others)).endpoint).toMatchObject(idle);
+  });
+
   test("a failing one explains the last failure", async () => {
     const target = receiver(404);
     const app = await server.application({ webhook_url: target.url });

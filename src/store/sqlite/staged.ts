@@ -186,6 +186,7 @@ export function afterStaged(moved: () => Promise<void>) {
       page: after(store.page),
       find: after(store.find),
       backlog: after(store.backlog),
+      pendingOf: after(store.pendingOf),
       backlogOfAll: after(store.backlogOfAll),
     }),
     events: (store: EventStore): EventStore => ({ ...store, find: after(store.find) }),

@@ -4,6 +4,7 @@ import { day } from "../../../domain/time.ts";
 import { admin, dataOf, done } from "../../client.ts";
 import { ApplicationField } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
+import { isolated } from "../../isolated.ts";
 import { useList } from "../../list.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, Facts, Head, LinkButton, number } from "../../parts/basics.tsx";
@@ -40,10 +41,10 @@ function ChangedObject({ entry }: { entry: Entry }) {
   );
 }
 
-/** Returns a value as text: a text as it is, anything else as JSON. */
+/** Returns a value as isolated text: a text as it is, anything else as JSON. */
 function textOf(value: unknown): string {
   if (value === null) return "none";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return isolated(typeof value === "string" ? value : JSON.stringify(value));
 }
 
 /** What changed, in a line. */
@@ -89,7 +90,7 @@ function columns(open: (entry: Entry) => void): readonly Column<Entry>[] {
             {changesOf(entry)}
           </small>
           <small class="cell muted only-narrow">
-            {entry.actor.name || entry.actor.id} · {placeOf(entry)}
+            <bdi>{entry.actor.name || entry.actor.id}</bdi> · {placeOf(entry)}
           </small>
         </>
       ),

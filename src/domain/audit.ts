@@ -104,16 +104,21 @@ export function applicationChange(
   return { object_name: (after ?? before)?.name ?? null, changes };
 }
 
-/** Matches a segment of a path that may be a token. */
-const tokenSegment = /^(?=.*\d)[\w~-]{20,}$/;
+/** Matches a part of a URL that may be a token. */
+const tokenPart = /^(?=.*\d).{20,}$/;
+const withoutToken = (part: string) => (tokenPart.test(part) ? "…" : part);
 
 /** Returns a URL without what receivers use as secrets: values of the query, and long segments of the path. */
 function urlWithoutSecrets(text: string): string {
   const url = URL.parse(text);
   if (!url) return "…";
-  const segments = url.pathname.split("/").map((part) => (tokenSegment.test(part) ? "…" : part));
-  const query = [...url.searchParams.keys()].map((name) => `${encodeURIComponent(name)}=…`).join("&");
-  return `${url.protocol}//${url.host}${segments.join("/")}${query && `?${query}`}`;
+  const path = url.pathname.split("/").map(withoutToken).join("/");
+  // A part without a name is a value.
+  const query = url.search.slice(1).replace(/[^&]+/g, (part) => {
+    const [name = "", value] = part.split("=");
+    return value === undefined ? "…" : `${withoutToken(name)}=…`;
+  });
+  return `${url.protocol}//${url.host}${path}${query && `?${query}`}`;
 }
 
 /** One change, or several equal ones (see `auditMergeKey`). Times are milliseconds since the epoch. */

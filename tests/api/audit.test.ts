@@ -229,6 +229,12 @@ describe("old and new values", () => {
       { from: "https://hooks.example/in/…/v1?key=…&key=…", to: "https://hooks.example/in" },
     ],
     [
+      "a URL whose secret has other characters, or is a query without a name",
+      { webhook_url: `https://hooks.example/bot110201543:${token}/v1.${token}=?${token}` },
+      { webhook_url: "https://hooks.example/in?hunter2" },
+      { from: "https://hooks.example/…/…?…", to: "https://hooks.example/in?…" },
+    ],
+    [
       "a header, whose value may be all that changed",
       { webhook_url: "https://hooks.example/in", webhook_headers: { "X-Api-Key": "hunter2" } },
       { webhook_headers: { "X-Api-Key": `hunter2${token}` } },

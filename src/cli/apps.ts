@@ -88,7 +88,8 @@ function sentenceOf({
   if (status === "disabled") return `disabled since ${disabled_at}: ${reasons[disabled_reason ?? "failing"]}`;
   if (status === "enabled") return status;
   const next = next_attempt_at === null ? "" : ` The next attempt is at ${next_attempt_at}.`;
-  return `failing: ${failures} attempts, ${last_failure?.error ?? ""}${next}`;
+  const attempts = failures === 1 ? "1 attempt" : `${failures} attempts`;
+  return `failing: ${attempts}. ${last_failure?.error ?? ""}${next}`;
 }
 
 const help = `Usage: onair apps <action> [options]

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
 import { subscribe } from "../support/publishing.ts";
-import { testReceiver } from "../support/receiver.ts";
+import { ownReceiver, testReceiver } from "../support/receiver.ts";
 import { testServer } from "../support/server.ts";
 
 /* The form that publishes an event: its body is of the chosen channel, and it asks before it sends. */
@@ -20,6 +20,21 @@ beforeAll(async () => {
 });
 
 describe.skipIf(chromium === null)("publishing an event in the console", () => {
+  test("names the application that gets it, also if it is the only one", async () => {
+    const app = await server.application({ name: "Only bot", webhook_url: ownReceiver().url });
+    await subscribe(server, app, ["kicks.gifted"]);
+    await using tab = await signedIn(server, operator);
+    await tab.go("/publish?event=kicks.gifted&broadcaster=1002");
+    await tab.see("It goes to no application.");
+    await tab.go("/publish?event=kicks.gifted&broadcaster=1001");
+    tab.elsewhere.push("https://images.example/");
+    await tab.see("It goes to 1 application.");
+    await tab.click("Publish");
+    await tab.clickInDialog("Send to 1 application");
+    await tab.see("Deliveries of the event");
+    await tab.see("Only bot");
+  });
+
   test("is of the chosen channel and of now, keeps the channel for another type, and asks first", async () => {
     const app = await server.application({ webhook_url: receiver.url });
     const choosy = await server.application({

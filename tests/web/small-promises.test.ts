@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
-import { testReceiver } from "../support/receiver.ts";
+import { ownReceiver, testReceiver } from "../support/receiver.ts";
 import { type TestApplication, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--portal", "--rate-limit", "777"] });
@@ -120,6 +120,33 @@ describe.skipIf(chromium === null)("in the console", () => {
     await tab.go(`/applications/${id}`);
     await tab.see("Nothing was sent to the endpoint yet.");
     expect(await tab.page.$(".notice.ok")).toBeNull();
+  });
+
+  test("the next attempt is never said to be just now", async () => {
+    const broken = ownReceiver(() => new Response(null, { status: 500 }));
+    const { id } = await server
+      .application({ name: "Broken bot", webhook_url: broken.url })
+      .then(async (own) => {
+        await subscribe(server, own, ["kicks.gifted"]);
+        return own;
+      });
+    await using tab = await signedIn(server, operator);
+    await tab.go(`/applications/${id}`);
+    await tab.see("Nothing was sent to the endpoint yet.");
+    // Each text that the page shows on the way to the second attempt.
+    await tab.page.evaluate(`
+      window.seen = new Set();
+      new MutationObserver(() => {
+        for (const time of document.querySelectorAll("main time")) {
+          if (/Next attempt/.test(time.closest("p, .figure")?.innerText ?? "")) window.seen.add(time.innerText);
+        }
+      }).observe(document.querySelector("main"), { subtree: true, childList: true, characterData: true });
+    `);
+    await publish(server, event("kicks.gifted"));
+    await broken.arrived(2);
+    const seen = (await tab.page.evaluate("[...window.seen]")) as string[];
+    expect(seen).toContainEqual(expect.stringMatching(/^in \d/));
+    expect(seen).not.toContain("just now");
   });
 
   test("a category shows its livestreams", async () => {

@@ -324,8 +324,9 @@ export function LatestDeliveries({
 }) {
   const loaded = useLatest(query);
   const link = <a href={to("/deliveries", { ...query, live: "1" })}>Watch live</a>;
+  const isOfOne = query.application_id !== undefined;
   return (
-    <DeliveryCard title="Latest deliveries" of={loaded} link={link}>
+    <DeliveryCard title="Latest deliveries" of={loaded} link={link} isOfOne={isOfOne}>
       {children}
     </DeliveryCard>
   );
@@ -352,17 +353,19 @@ function DeliveryCard({
   title,
   of,
   link,
+  isOfOne = false,
   children,
 }: {
   title: string;
   of: Loaded<readonly Delivery[]>;
   link: ComponentChildren;
+  /** The page is of one application: its name is not repeated. */
+  isOfOne?: boolean;
   children: ComponentChildren;
 }) {
   const rows = of.data ?? [];
   const applicationOf = useApplications(rows);
-  const isOfMany = new Set(rows.map(({ app_id }) => app_id)).size > 1;
-  const columns = useDeliveryColumns(rows, isOfMany ? applicationOf : undefined);
+  const columns = useDeliveryColumns(rows, isOfOne ? undefined : applicationOf);
   return (
     <Card isFlush title={title} actions={link}>
       <List

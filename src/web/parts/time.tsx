@@ -25,11 +25,15 @@ export function fullTime(at: string): string {
   return `${local.format(date)} (${date.toISOString().replace("T", " ").replace("Z", " UTC")})`;
 }
 
+/** Shorter times are "just now". */
+const leastSeconds = 3;
+const secondsUntil = (at: string) => Math.round((Date.parse(at) - now.value) / 1_000);
+
 /** A relative time like "3 min. ago". Hovering shows local date and time, and UTC. */
 export function Time({ at }: { at: string }) {
-  const seconds = Math.round((Date.parse(at) - now.value) / 1_000);
+  const seconds = secondsUntil(at);
   const [unit, size] = units.find(([, size, least]) => Math.abs(seconds) >= size * least) ?? ["second", 1];
-  const text = Math.abs(seconds) < 3 ? "just now" : words.format(Math.trunc(seconds / size), unit);
+  const text = Math.abs(seconds) < leastSeconds ? "just now" : words.format(Math.trunc(seconds / size), unit);
   return (
     <time dateTime={at} title={fullTime(at)} class="nowrap">
       {text}
@@ -37,8 +41,11 @@ export function Time({ at }: { at: string }) {
   );
 }
 
-/** Whether a time is in the future. Components that call it are rendered again every second. */
-export const isFuture = (at: string) => Date.parse(at) > now.value;
+/**
+ * Whether a time is so far in the future that `Time` says "in …". Components that call it are rendered again every
+ * second.
+ */
+export const isFuture = (at: string) => secondsUntil(at) >= leastSeconds;
 
 /** The last use of a key or token, which is known to the hour; null for none. */
 export function LastUse({ at }: { at: string | null }) {

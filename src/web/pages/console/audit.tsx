@@ -79,12 +79,12 @@ function columns(open: (entry: Entry) => void): readonly Column<Entry>[] {
       isFilling: true,
       show: (entry) => (
         <>
-          <span class="cell">
+          <span class="cell parts">
             <button type="button" class="linklike plain" onClick={() => open(entry)}>
               {entry.summary}
-            </button>{" "}
+            </button>
             <ChangedObject entry={entry} />
-            {entry.count > 1 && <span class="muted"> × {number(entry.count)}</span>}
+            {entry.count > 1 && <span class="muted">× {number(entry.count)}</span>}
           </span>
           <small class="cell muted" title={changesOf(entry)}>
             {changesOf(entry)}

@@ -427,9 +427,9 @@ export const deliveries = command({
   },
 });
 
-/** Says how to see the deliveries of the caller's own application. */
+/** Says how to see the deliveries of one's own application: by the profile in `ONAIR_PROFILE`, else the first. */
 function withoutKey(env: Environment): string {
-  const [name] = new Profiles(env).names();
+  const name = env["ONAIR_PROFILE"] || new Profiles(env).names()[0];
   if (name === undefined)
     return 'To see only those of your own application, no operator key is needed: sign in with "onair login --url URL"';
   return `To see only those of your own application, no operator key is needed: --profile ${name}`;

@@ -111,6 +111,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
       webhook_url: known && !usesOnlyStream(known) ? known.webhook_url : null,
       sign_in_url: signIn.startUrl,
       has_portal: config.portal,
+      guide_id: credentials.guide_id,
       secrets: { admin_key: adminKey, client_id, client_secret, access_token, webhook_secret },
       query: sampleQuery,
       users: welcomedUsers(sample),

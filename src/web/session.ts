@@ -55,6 +55,8 @@ export interface WelcomeFacts {
   /** The URL to sign in to the sample application as a sample user. */
   readonly sign_in_url: string;
   readonly has_portal: boolean;
+  /** The id of the application for guides, which begins without webhook URL and subscriptions. */
+  readonly guide_id: string;
   /** The operator key and the secrets of the sample application; null for a browser on another machine. */
   readonly secrets: {
     readonly admin_key: string;

@@ -55,15 +55,28 @@ function Everything({ facts }: { facts: WelcomeFacts }) {
           <LinkButton href={sign_in_url}>Sign in as a sample user</LinkButton>
         </div>
       </div>
-      <div class="columns even">
+      <div class="grid large">
         {facts.has_portal && (
-          <Door facts={facts} to="portal" title="Portal, for developers">
+          <Door
+            facts={facts}
+            page="portal"
+            title="Portal, for developers"
+            ways={[
+              { to: "portal", text: "Open the portal", kind: "primary" },
+              { to: "guide", text: "Open it as the Guide app", kind: "" },
+            ]}
+          >
             Where the developer of an application sees what was sent to it and why something failed,
             subscribes to events, sets filters, and changes its webhook. You enter as the application "Dev
-            app", to which this page's events are sent.
+            app", to which this page's events are sent, or as the "Guide app" of the first steps.
           </Door>
         )}
-        <Door facts={facts} to="console" title="Console, for operators">
+        <Door
+          facts={facts}
+          page="console"
+          title="Console, for operators"
+          ways={[{ to: "console", text: "Open the console", kind: "" }]}
+        >
           Where those who run the platform look after all applications, users and deliveries, publish events,
           and make backups. You enter with the operator key.
         </Door>
@@ -82,40 +95,56 @@ function Everything({ facts }: { facts: WelcomeFacts }) {
   );
 }
 
+interface Way {
+  /** What `POST /welcome/sign-in` opens. */
+  readonly to: "portal" | "guide" | "console";
+  readonly text: string;
+  readonly kind: "" | "primary";
+}
+
 interface DoorProps {
   readonly facts: WelcomeFacts;
-  readonly to: "portal" | "console";
+  readonly page: "portal" | "console";
   readonly title: string;
+  readonly ways: readonly [Way, ...Way[]];
   readonly children: ComponentChildren;
 }
 
-/** What a page is for, and a button that signs in to it. On another machine, a link to its sign-in form. */
-function Door({ facts: { public_url, admin_url, secrets }, to, title, children }: DoorProps) {
-  const open = useAction(async () => {
-    const body = JSON.stringify({ to });
-    const init = { body, headers: { "content-type": "application/json" } };
-    location.assign((await session<WelcomeSignIn>("POST", init, "sign-in")).location);
-  });
-  const kind = to === "portal" ? "primary" : "";
-  const text = `Open the ${to}`;
+/** What a page is for, and buttons that sign in to it. On another machine, a link to its sign-in form. */
+function Door({ facts: { public_url, admin_url, secrets }, page, title, ways, children }: DoorProps) {
+  const [{ text, kind }] = ways;
   return (
     <Card title={title}>
       <div class="stack">
         <p>{children}</p>
-        <FaultNotice fault={open.fault} />
-        <div class="row">
+        <div class="row wrap">
           {secrets ? (
-            <Button {...(kind && { kind })} isBusy={open.isBusy} onClick={open.run}>
-              {text}
-            </Button>
+            ways.map((way) => <Open key={way.to} {...way} />)
           ) : (
-            <LinkButton kind={kind} href={`${to === "portal" ? public_url : admin_url}/${to}`}>
+            <LinkButton kind={kind} href={`${page === "portal" ? public_url : admin_url}/${page}`}>
               {text}
             </LinkButton>
           )}
         </div>
       </div>
     </Card>
+  );
+}
+
+/** A button that signs in, and what is shown when that fails. */
+function Open({ to, text, kind }: Way) {
+  const open = useAction(async () => {
+    const body = JSON.stringify({ to });
+    const init = { body, headers: { "content-type": "application/json" } };
+    location.assign((await session<WelcomeSignIn>("POST", init, "sign-in")).location);
+  });
+  return (
+    <>
+      <FaultNotice fault={open.fault} />
+      <Button {...(kind && { kind })} isBusy={open.isBusy} onClick={open.run}>
+        {text}
+      </Button>
+    </>
   );
 }
 

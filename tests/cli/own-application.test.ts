@@ -321,6 +321,11 @@ describe("which API deliveries uses", () => {
       cwd: directory,
     });
     expect(withKey.stderr).toContain("own application, no operator key is needed: --profile default");
+    const chosen = await run(["deliveries", "list"], {
+      env: { ...env, ONAIR_ADMIN_KEY: "test-operator-key", ONAIR_PROFILE: "guide" },
+      cwd: directory,
+    });
+    expect(chosen.stderr).toContain("own application, no operator key is needed: --profile guide");
   });
 });
 

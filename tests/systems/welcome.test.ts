@@ -13,6 +13,7 @@ const facts: WelcomeFacts = {
   webhook_url: "http://127.0.0.1:3/onair-dev",
   sign_in_url: "http://127.0.0.1:4/",
   has_portal: true,
+  guide_id: "01KATHZX5M9S3E6R8B2D4F7G1J",
   secrets: {
     admin_key: "onair_admin_x",
     client_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
@@ -49,6 +50,11 @@ describe("the click on the first page that signs in", () => {
       fetch(`${at}/session`, { headers: { ...page, cookie: value.split(";")[0] ?? "" } });
     expect(await (await session(`${url}/portal`, cookie(portal))).json()).toMatchObject({
       application: { id: secrets.client_id, name: "Dev app" },
+    });
+    const guide = await signIn(url, "guide");
+    expect(await guide.json()).toEqual({ location: "/portal" });
+    expect(await (await session(`${url}/portal`, cookie(guide))).json()).toMatchObject({
+      application: { name: "Guide app" },
     });
     const console = await signIn(url, "console");
     expect(await console.json()).toEqual({ location: `${app.adminUrl}/console` });
@@ -91,6 +97,10 @@ describe("the click on the first page that signs in", () => {
     await tab.see("Your application");
     await tab.click("Sign out");
     await tab.see("Use the client id and secret");
+    await tab.click("Start page of onair dev", "link");
+    await tab.click("Open it as the Guide app");
+    await tab.see("Guide app");
+    await tab.see("Your application");
     await tab.click("Start page of onair dev", "link");
     await tab.see("Access token");
   });

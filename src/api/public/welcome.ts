@@ -39,7 +39,7 @@ function isHere({ request: { headers }, clientAddress }: RequestContext): boolea
 
 const nothingHere = () => new DomainError("not_found", "There is nothing at this path");
 
-const SignInBody = Type.Object({ to: oneOf(["portal", "console"], {}) }, noOtherFields);
+const SignInBody = Type.Object({ to: oneOf(["portal", "guide", "console"], {}) }, noOtherFields);
 
 /** Returns a URL under the name that the browser uses for this machine, so that its cookie is sent there. */
 function besideHost(url: string, host: string | null): string {
@@ -72,14 +72,15 @@ export function welcomeRoutes(app: PublicListener, deps: PublicDeps): void {
     },
     { unlimited: true, detail: { hide: true } },
   );
-  // The click that opens the portal as the Dev app, or the console. Whoever can make it has the secrets of the facts.
+  // The click that opens the portal as the Dev app or the Guide app, or the console. Whoever can make it has the
+  // secrets of the facts.
   app.post(
     "/welcome/sign-in",
     async ({ requestContext, body: { to } }) => {
       const { request } = requestContext;
       requirePage(request);
       const host = request.headers.get("host");
-      const { secrets, admin_url } = await welcome.facts();
+      const { secrets, admin_url, guide_id } = await welcome.facts();
       if (!isHere(requestContext) || !isLoopbackHost(host) || !secrets) throw nothingHere();
       const answered = (location: string, cookie: string) => {
         const signIn: WelcomeSignIn = { location };
@@ -87,7 +88,8 @@ export function welcomeRoutes(app: PublicListener, deps: PublicDeps): void {
       };
       if (to === "console")
         return answered(`${besideHost(admin_url, host)}/console`, await welcome.consoleCookie());
-      const application = deps.portal && (await store.applications.find(secrets.client_id));
+      const id = to === "guide" ? guide_id : secrets.client_id;
+      const application = deps.portal && (await store.applications.find(id));
       if (!application || application.disabled) throw nothingHere();
       const { token } = await beginSession(deps, application);
       return answered("/portal", portalCookie.set(request, token, sessionMs / 1000));

@@ -206,10 +206,10 @@ export class Tab implements AsyncDisposable {
     }
   }
 
-  /** Replaces the value of the field with this label, of the dialog if one is open. */
+  /** Replaces the value of the field with this label, of the last dialog if one is open. */
   async fill(label: string, value: string): Promise<void> {
     const field = await this.#find(
-      `[...(document.querySelector("dialog:modal") ?? document).querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)} && one.control?.checkVisibility())?.control`,
+      `[...([...document.querySelectorAll("dialog:modal")].at(-1) ?? document).querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)} && one.control?.checkVisibility())?.control`,
       `the field "${label}"`,
     );
     const shown = () => field.evaluate((one) => (one as unknown as { value: string }).value);

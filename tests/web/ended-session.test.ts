@@ -90,8 +90,9 @@ describe.skipIf(chromium === null)("a session that ends while a user types", () 
     await using tab = await signedIn(server, app, { width: 390 });
     await tab.go("/webhook");
     await tab.see("Verify deliveries");
-    await tab.page.evaluate("scrollTo(0, 400)");
     await tab.click("Menu");
+    await tab.page.evaluate("scrollTo(0, 400)");
+    expect(await tab.page.evaluate("scrollY")).toBe(400);
     await tab.page.keyboard.down("Control");
     await tab.press("k");
     await tab.page.keyboard.up("Control");

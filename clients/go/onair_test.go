@@ -541,6 +541,24 @@ func TestStream(t *testing.T) {
 	}
 }
 
+func TestAServerCannotAskForAWaitWithoutEnd(t *testing.T) {
+	config, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT")
+		w.WriteHeader(503)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var waits []time.Duration
+	options := StreamOptions{Interrupted: func(_ error, wait time.Duration) {
+		waits = append(waits, wait)
+		cancel()
+	}}
+	for range client(t, config).Stream(ctx, options) {
+	}
+	if len(waits) != 1 || waits[0] < time.Hour || waits[0] > 70*time.Minute {
+		t.Error(waits)
+	}
+}
+
 func TestStreamEndsWithItsContext(t *testing.T) {
 	config, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -36,6 +36,9 @@ const (
 	longestSilence = 45 * time.Second
 	firstWait      = time.Second
 	longestWait    = 30 * time.Second
+	// longestAsked is the longest wait that a server can ask for. A date in its Retry-After could be
+	// thousands of years ahead.
+	longestAsked = time.Hour
 	// longestFrame is the longest accepted frame, in bytes.
 	longestFrame = 8 << 20
 )
@@ -77,7 +80,7 @@ func (c *Client) Stream(ctx context.Context, options StreamOptions) iter.Seq2[*E
 					return
 				}
 				if refusal.RetryAfter >= 0 {
-					delay, isLeast = refusal.RetryAfter, true
+					delay, isLeast = min(refusal.RetryAfter, longestAsked), true
 				}
 			}
 			delay = withJitter(delay, isLeast)

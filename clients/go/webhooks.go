@@ -130,7 +130,7 @@ func NewReceiver(config ReceiverConfig) (*Receiver, error) {
 	if config.Handle == nil {
 		return nil, errors.New("onair: a receiver needs Handle")
 	}
-	if config.Remember == 0 {
+	if config.Remember <= 0 {
 		config.Remember = 10_000
 	}
 	if config.Logger == nil {

@@ -34,7 +34,7 @@ export const isAdditive = ({ name }: { readonly name: string }): boolean => name
 
 /**
  * What older builds do not notice: new tables and indexes, and columns that their INSERTs need not name. Nothing that
- * could refuse a row of theirs.
+ * could refuse a row of theirs. Each is a statement by itself, so that none follows another one after a semicolon.
  */
 const additions = [
   /^CREATE TABLE (?!.*\bREFERENCES\b)/is,
@@ -52,7 +52,8 @@ export function statementsOf({ name, sql }: Migration): string[] {
     .split("--> statement-breakpoint")
     .map((statement) => statement.trim())
     .filter((statement) => statement !== "");
-  const other = isAdditive({ name }) && statements.find((one) => !additions.some((form) => form.test(one)));
+  const isAddition = (one: string) => !/;\s*\S/.test(one) && additions.some((form) => form.test(one));
+  const other = isAdditive({ name }) && statements.find((one) => !isAddition(one));
   if (other) throw new Error(`The migration ${name} is not additive: ${other}`);
   return statements;
 }

@@ -28,6 +28,7 @@ describe("an additive migration", () => {
     "CREATE TABLE colours (id integer REFERENCES users (id));",
     "CREATE TRIGGER made AFTER INSERT ON users BEGIN SELECT 1; END;",
     "UPDATE users SET name = '';",
+    "CREATE INDEX users_colour ON users (colour); DROP TABLE tokens;",
   ])("cannot have %s", (sql) => {
     const two = { name: added.name, sql: `${added.sql}\n--> statement-breakpoint\n${sql}` };
     expect(() => statementsOf(two)).toThrow(`0001_colours.additive is not additive: ${sql}`);

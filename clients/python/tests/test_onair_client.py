@@ -489,6 +489,20 @@ class Streams(unittest.TestCase):
         server = ScriptedServer(lambda _: (200, {"Content-Type": "text/event-stream"}, content))
         return server
 
+    def test_a_server_cannot_ask_for_a_wait_without_end(self) -> None:
+        waits: List[float] = []
+        far = "Fri, 31 Dec 9999 23:59:59 GMT"
+        with ScriptedServer(lambda _: (503, {"Retry-After": far}, {})) as server:
+
+            def end(_: BaseException, wait: float) -> None:
+                waits.append(wait)
+                stream.close()
+
+            stream = Client(server.url, token="t").stream(on_interrupted=end)
+            self.assertEqual(list(stream), [])
+        self.assertEqual(len(waits), 1)
+        self.assertTrue(3_600 <= waits[0] <= 4_000, waits)
+
     def test_another_thread_ends_it(self) -> None:
         with self.endless() as server:
             stream = Client(server.url, token="t").stream()

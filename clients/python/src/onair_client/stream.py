@@ -18,6 +18,8 @@ from .transport import lowered, with_jitter
 _LONGEST_SILENCE = 45.0
 _FIRST_WAIT = 1.0
 _LONGEST_WAIT = 30.0
+# The longest wait that a server can ask for. A date in its `Retry-After` could be thousands of years ahead.
+_LONGEST_ASKED = 3600.0
 # The longest accepted frame, in bytes.
 _LONGEST_FRAME = 8 * 1024 * 1024
 
@@ -126,7 +128,7 @@ class Stream:
             if self._closed.is_set():
                 return
             asked = reason.retry_after if isinstance(reason, OnairError) else None
-            delay = asked if asked is not None else min(wait * 2**failures, _LONGEST_WAIT)
+            delay = min(wait * 2**failures, _LONGEST_WAIT) if asked is None else min(asked, _LONGEST_ASKED)
             delay = with_jitter(delay, is_least=asked is not None)
             failures = min(failures + 1, 10)
             self._on_interrupted(reason, delay)

@@ -94,6 +94,7 @@ const TokenParams = Type.Object({
     pattern: tokenIdPattern,
     errorMessage: "must be the id of a token, like 5f70bf18a086007016e948b0",
     description: "The `id` of the token in List Tokens, not the token itself.",
+    examples: ["5f70bf18a086007016e948b0"],
   }),
 });
 

@@ -7,7 +7,7 @@ export interface CacheableContent {
 }
 
 /** Content with a compressed form, which is made when first needed. */
-interface CompressibleContent extends CacheableContent {
+export interface CompressibleContent extends CacheableContent {
   gzipped(): Promise<CacheableContent>;
 }
 

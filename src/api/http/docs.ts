@@ -2,7 +2,7 @@ import type { AnyElysia } from "elysia";
 import { exampleAddresses, type Reader } from "../../web/site/names.ts";
 import type { Site } from "../../web/site/pages.ts";
 import type { OpenApiDocument } from "../../web/site/reference.ts";
-import { accepts, cachedLast, contentOf, replyCompressed } from "./content.ts";
+import { accepts, type CompressibleContent, cachedLast, contentOf, replyCompressed } from "./content.ts";
 import { type RequestContext, reply } from "./context.ts";
 import {
   contentsOf,
@@ -67,8 +67,8 @@ export function docsRoutes(app: AnyElysia, options: DocsOptions) {
     const { title, accent = null, logo = null } = look;
     return { reader, groups, parts, title, hasAccent: accent !== null, hasLogo: logo !== null };
   };
-  /** The last content by its name, with the addresses that it has. */
-  const contents = new Map<string, { readonly at: string; readonly content: ReturnType<typeof contentOf> }>();
+  /** The last content by its name, with the addresses that it has. Requests at the same time share it. */
+  const contents = new Map<string, { readonly at: string; readonly content: Promise<CompressibleContent> }>();
   const addressesOf = (requestContext: RequestContext) => {
     const own = setUrl ?? askedAt(requestContext, url());
     return reader === "operator"
@@ -83,13 +83,17 @@ export function docsRoutes(app: AnyElysia, options: DocsOptions) {
   ) => {
     const real = addressesOf(requestContext);
     const at = `${real.public} ${real.admin}`;
+    const contentAt = async () => {
+      const from = await loaded();
+      return contentOf(from.addressed(reader, await make(siteOf(from), from), real));
+    };
     let made = contents.get(name);
     if (made?.at !== at) {
-      const from = await loaded();
-      made = { at, content: contentOf(from.addressed(reader, await make(siteOf(from), from), real)) };
+      made = { at, content: contentAt() };
       contents.set(name, made);
+      made.content.catch(() => contents.delete(name));
     }
-    return replyCompressed(requestContext, made.content, {
+    return replyCompressed(requestContext, await made.content, {
       ...pageHeaders,
       "content-type": type,
       // An address that a client sent is in no answer that a cache could give to others.

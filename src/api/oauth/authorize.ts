@@ -247,6 +247,7 @@ function requestedRedirectUri(application: Application, { parameters, repeated }
 function readRequest(application: Application, { parameters, repeated }: AskedParameters) {
   const refuse = (message: string) => new OAuthError("invalid_request", message);
   if (repeated.size > 0) throw refuse(repetition(repeated, [AuthorizeQuery]));
+  if (parameters.get("state")?.includes("\0")) throw refuse("state must not contain a NUL character");
   if (Buffer.byteLength(parameters.get("state") ?? "") > loginLimits.maxStateBytes) {
     throw refuse(`state may have at most ${loginLimits.maxStateBytes} bytes`);
   }

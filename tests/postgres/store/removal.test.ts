@@ -179,7 +179,7 @@ describe.skipIf(!hasPostgres)("tokens that are being given when what they rest o
     const holding = other.transact(async ({ run }) => {
       const row = [given.accessHash, application];
       await run(
-        "INSERT INTO tokens (hash, application_id, scopes, expires_at) VALUES ($1, $2, '{}', 0)",
+        "INSERT INTO tokens (hash, application_id, scopes, expires_at, created_at) VALUES ($1, $2, '{}', 0, 0)",
         row,
       );
       const giving = given.give(store, application);

@@ -97,12 +97,15 @@ const countedChanges = /"last_at":"[^"]*","count":\d+|"request_id":"[^"]*"/g;
 /** Shows the state of an endpoint whose retries are sent at once, and may have failed before the answer. */
 const isEnabling = (path: string) => path.endsWith("/endpoint/enable");
 
-/** Tokens that end at the same time are in no order. */
-const tokenRows = /(?<="data":\[)\{"user_id".*(?=\])/;
+const tokenId = /\b[0-9a-f]{24}\b/;
+
+/** Tokens that end at the same time are in no order. Their ids are made at random. */
+const tokenRows = /(?<="data":\[)\{"id":"[0-9a-f]{24}","user_id".*(?=\])/;
+const withoutId = (row: string) => row.replace(tokenId, "");
 const sortedRows = (rows: string) =>
   rows
     .split(/(?<=\}),/)
-    .sort()
+    .sort((a, b) => (withoutId(a) < withoutId(b) ? -1 : 1))
     .join();
 
 /** What is compared of an answer. `isStored`: all that was counted was stored before. */
@@ -126,7 +129,7 @@ export function shown({ status, headers, text }: Answered, { path }: Call, isSto
  * with cursors.
  */
 const generated =
-  /[0-7][0-9A-HJKMNP-TV-Z]{25}|onair_[a-z]+_[\w-]+|whsec_[\w+/=]+|(?<="cursor":"|^id: )[\w-]+|(?<="etag":"\\")[^\\]+/gm;
+  /[0-7][0-9A-HJKMNP-TV-Z]{25}|\b[0-9a-f]{24}\b|onair_[a-z]+_[\w-]+|whsec_[\w+/=]+|(?<="cursor":"|^id: )[\w-]+|(?<="etag":"\\")[^\\]+/gm;
 
 /** A value that stands for one thing. A cursor may have several counterparts, because numbers have gaps on PostgreSQL. */
 const named = /^(?:[0-7][0-9A-HJKMNP-TV-Z]{25}$|onair_|whsec_)/;

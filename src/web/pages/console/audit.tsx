@@ -58,6 +58,12 @@ function changesOf({ changes, fields, accepted, ended }: Entry): string {
     .join(", ");
 }
 
+/** The name of a row's button, which tells rows with the same change apart. */
+const rowName = ({ summary, object_name, object_id, at }: Entry) =>
+  [summary, object_name ?? object_id, new Date(at).toLocaleString()]
+    .filter((part) => part !== null)
+    .join(", ");
+
 const placeOf = ({ address }: Entry) => address || "this machine";
 
 /** The columns of the audit log. In a narrow table, author and address are lines of the change. */
@@ -80,7 +86,12 @@ function columns(open: (entry: Entry) => void): readonly Column<Entry>[] {
       show: (entry) => (
         <>
           <span class="cell parts">
-            <button type="button" class="linklike plain" onClick={() => open(entry)}>
+            <button
+              type="button"
+              class="linklike plain"
+              aria-label={rowName(entry)}
+              onClick={() => open(entry)}
+            >
               {entry.summary}
             </button>
             <ChangedObject entry={entry} />

@@ -194,7 +194,7 @@ function TokenTable({
               <Button
                 isSmall
                 kind="quiet"
-                of={`the token of ${ownerOf(token)}`}
+                of={`the token of ${ownerOf(token)}, id ${token.id.slice(0, 8)}`}
                 onClick={() => onRevoke(token)}
               >
                 Revoke

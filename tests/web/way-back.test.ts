@@ -57,7 +57,7 @@ describe.skipIf(chromium === null)("a list", () => {
     const isThere = `Math.abs(scrollY - ${y}) < 2`;
     // The row is visible, so the click does not scroll.
     await tab.click("Bot 229", "link");
-    await tab.see("Secrets and tokens");
+    await tab.see("Rotate signing secret");
     expect(await tab.page.evaluate("scrollY")).toBe(0);
     await tab.page.goBack();
     await tab.page.waitForFunction(isThere);
@@ -66,7 +66,7 @@ describe.skipIf(chromium === null)("a list", () => {
     await tab.page.waitForFunction(isThere);
     await tab.see("Bot 229");
     await tab.page.goForward();
-    await tab.see("Secrets and tokens");
+    await tab.see("Rotate signing secret");
   });
 
   test("starts with its first page when the filter changes", async () => {

@@ -54,7 +54,12 @@ function useDeliveryColumns(
           </a>
           <small class="cell muted only-narrow">
             <Time at={one.created_at} /> · {lastResponse(one)}
-            {applicationOf && <> · {applicationOf(one)}</>}
+            {applicationOf && (
+              <>
+                {" "}
+                · <bdi>{applicationOf(one)}</bdi>
+              </>
+            )}
           </small>
         </>
       ),

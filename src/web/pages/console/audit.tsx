@@ -4,7 +4,7 @@ import { day } from "../../../domain/time.ts";
 import { admin, dataOf, done } from "../../client.ts";
 import { ApplicationField } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
-import { isolated } from "../../isolated.ts";
+import { inText, isolated } from "../../isolated.ts";
 import { useList } from "../../list.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, Facts, Head, LinkButton, number } from "../../parts/basics.tsx";
@@ -60,7 +60,7 @@ function changesOf({ changes, fields, accepted, ended }: Entry): string {
 
 /** The name of a row's button, which tells rows with the same change apart. */
 const rowName = ({ summary, object_name, object_id, at }: Entry) =>
-  [summary, object_name ?? object_id, new Date(at).toLocaleString()]
+  [summary, object_name === null ? object_id : inText(object_name), new Date(at).toLocaleString()]
     .filter((part) => part !== null)
     .join(", ");
 

@@ -70,7 +70,7 @@ interface ListedToken extends StoredGrant {
 
 const tokenIdBytes = 12;
 
-/** The id of a token: the first bytes of its hash, from which nobody finds the token. */
+/** The id of a token: the first bytes of its hash, from which the token cannot be found. */
 export function tokenId(hash: Uint8Array): string {
   return Buffer.from(hash.subarray(0, tokenIdBytes)).toString("hex");
 }

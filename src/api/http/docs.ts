@@ -50,8 +50,8 @@ type Loaded = Awaited<ReturnType<typeof loaded>>;
 const plainHost = /^(?:[a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i;
 
 /**
- * Returns the URL under which a request reached a listener: by its `Host`, which nobody but the client itself can set
- * for a browser. No forwarding header is read. @param url the answer if the header is missing or has another form
+ * Returns the URL under which a request reached a listener: by its `Host`, which a page of another origin cannot
+ * set in a browser. No forwarding header is read. @param url the answer if the header is missing or has another form
  */
 export function askedAt({ request }: RequestContext, url: string): string {
   const host = request.headers.get("host") ?? "";

@@ -72,8 +72,8 @@ export function welcomeRoutes(app: PublicListener, deps: PublicDeps): void {
     },
     { unlimited: true, detail: { hide: true } },
   );
-  // The click that opens the portal as the Dev app or the Guide app, or the console. Whoever can make it has the
-  // secrets of the facts.
+  // The click that opens the portal as the Dev app or the Guide app, or the console. A client that can make
+  // it can also read the secrets of the facts.
   app.post(
     "/welcome/sign-in",
     async ({ requestContext, body: { to } }) => {

@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { crossOrigin } from "../../../src/api/public/listener.ts";
 import { secretHash } from "../../../src/domain/tokens.ts";
 import { copyOfYardstickDatabase, type Filled, publicUrl } from "./filled.ts";
 import { rateLimit } from "./onair.ts";
@@ -87,7 +88,11 @@ export function frameworkCommand(framework: Framework, database: string, port: n
 }
 
 export async function startFramework(framework: Framework, database: string): Promise<Server> {
-  const env = { PATH: process.env.PATH ?? "", NODE_ENV: "production" };
+  const env = {
+    PATH: process.env.PATH ?? "",
+    NODE_ENV: "production",
+    EXPOSED_HEADERS: crossOrigin["access-control-expose-headers"],
+  };
   const { server } = await startPinnedServer(framework, frameworkCommand(framework, database, 0), { env });
   return server;
 }

@@ -4,11 +4,10 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Headers of every answer, as On Air sends them. */
+/** Headers of every answer, as On Air sends them: their values are given by the environment, so that they stay the same. */
 export const commonHeaders = {
   "access-control-allow-origin": "*",
-  "access-control-expose-headers":
-    "X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, ETag, WWW-Authenticate, Onair-Subscriptions-Used, Onair-Subscriptions-Limit, Onair-Search-Complete",
+  "access-control-expose-headers": process.env.EXPOSED_HEADERS ?? "",
 };
 
 export const pragmas = ["journal_mode = WAL", "cache_size = -65536", "mmap_size = 1073741824"];

@@ -164,8 +164,9 @@ export function startApiProxy({ host, port, plan, tell }: ApiProxyOptions): ApiP
 async function passedOn(request: Request, client: string, url: string): Promise<Response> {
   const { method, body, signal } = request;
   const headers = new Headers(request.headers);
-  // The first page shows secrets only to this machine, and every forwarded request comes from this machine.
-  if (!isThisMachineAlone(client)) headers.append("x-forwarded-for", client);
+  // The start page shows secrets only to a browser on this machine, and tells proxies by these headers. Every forwarded
+  // request comes from this machine, and `fetch` adds `Connection`.
+  if (!isThisMachineAlone(client) || !headers.has("connection")) headers.append("x-forwarded-for", client);
   const answer = await fetch(url, {
     method,
     headers,

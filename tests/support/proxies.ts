@@ -72,13 +72,30 @@ function replaced(text: string, changes: readonly Change[]): string {
 
 /** Runs a proxy with a file of docs/proxies, and waits until it answers. */
 export async function startProxy(name: ProxyName, documented: string, changes: readonly Change[]) {
+  const text = readFileSync(join(docs, documented), "utf8");
+  return run(name, documented, (port) => replaced(text, [...proxies[name].changes(port), ...changes]));
+}
+
+const plain = {
+  nginx: (port: number, upstream: string, also: string) =>
+    `worker_processes 1;\ndaemon off;\npid nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\n${temporaryPaths}
+  server { listen 127.0.0.1:${port}; location / { proxy_pass http://${upstream}; ${also} } }\n}\n`,
+  haproxy: (port: number, upstream: string) =>
+    `defaults\n  mode http\n  maxconn 100\n  timeout connect 5s\n  timeout client 30s\n  timeout server 30s
+listen all\n  bind 127.0.0.1:${port}\n  server one ${upstream}\n`,
+} satisfies Partial<Record<ProxyName, (port: number, upstream: string, also: string) => string>>;
+
+/** Runs a proxy with the fewest lines that forward to a host, and further lines. It adds no header by itself. */
+export async function startPlainProxy(name: keyof typeof plain, upstream: string, also = "") {
+  return run(name, "plain.conf", (port) => plain[name](port, upstream, also));
+}
+
+async function run(name: ProxyName, fileName: string, textFor: (port: number) => string) {
   const directory = temporaryDirectory();
   const port = await unusedPort();
-  const file = join(directory.path, documented);
-  const { command, changes: always } = proxies[name];
-  const text = readFileSync(join(docs, documented), "utf8");
-  writeFileSync(file, replaced(text, [...always(port), ...changes]));
-  const child = Bun.spawn(command(file, directory.path), {
+  const file = join(directory.path, fileName);
+  writeFileSync(file, textFor(port));
+  const child = Bun.spawn(proxies[name].command(file, directory.path), {
     env: { ...environment, HOME: directory.path },
     stdout: "ignore",
     stderr: "ignore",

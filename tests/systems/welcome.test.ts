@@ -4,6 +4,7 @@ import { afterThisTest } from "../support/after-tests.ts";
 import { chromium } from "../support/chromium.ts";
 import { startPlatform } from "../support/dev-platform.ts";
 import { type Tab, violations, welcomePage } from "../support/pages.ts";
+import { hasProxy, startPlainProxy } from "../support/proxies.ts";
 import { ownDirectory, ownServer } from "../support/server.ts";
 
 const facts: WelcomeFacts = {
@@ -126,15 +127,41 @@ describe("the first page of onair dev", () => {
     expect(await answer.json()).toMatchObject({ public_url: facts.public_url, secrets: null });
   });
 
-  test.each(["x-forwarded-for", "forwarded"])(
-    "sends no secret through a tunnel that is visible by its headers: %s",
-    async (name) => {
-      const server = await ownServer({ welcome });
-      const headers = { ...page, [name]: name === "forwarded" ? "for=192.0.2.7" : "192.0.2.7" };
-      const answer = await fetch(`${server.publicUrl}/welcome/facts`, { headers });
-      expect(await answer.json()).toMatchObject({ public_url: facts.public_url, secrets: null });
-    },
-  );
+  test.each([
+    { "x-forwarded-for": "192.0.2.7" },
+    { "x-forwarded-proto": "https" },
+    { forwarded: "for=192.0.2.7" },
+    { via: "1.1 proxy" },
+    { "x-real-ip": "192.0.2.7" },
+    { "cf-connecting-ip": "192.0.2.7" },
+    { host: "192.0.2.1:8080" },
+    // By HTTP/1.0, as nginx does unless it is told otherwise.
+    { connection: "close" },
+  ])("sends no secret through a proxy or a tunnel that its headers show: %p", async (shown) => {
+    const server = await ownServer({ welcome });
+    const headers = { ...page, ...shown } as Record<string, string>;
+    const answer = await fetch(`${server.publicUrl}/welcome/facts`, { headers });
+    expect(await answer.json()).toMatchObject({ public_url: facts.public_url, secrets: null });
+    expect((await signIn(server.publicUrl, "console", headers)).status).toBe(404);
+  });
+
+  test.each([
+    ["nginx", ""],
+    ["nginx", "proxy_http_version 1.1;"],
+    ["nginx", 'proxy_http_version 1.1; proxy_set_header Connection "";'],
+    ["nginx", "proxy_set_header Host $host;"],
+    ["haproxy", ""],
+  ] as const)("sends no secret through a plain %s: %s", async (program, also) => {
+    if (!hasProxy(program)) return;
+    const server = await ownServer({ welcome });
+    const { host } = new URL(server.publicUrl);
+    const proxy = await startPlainProxy(program, host, also);
+    afterThisTest(proxy.stop);
+    const visitor = { ...page, connection: "keep-alive", host: "127.0.0.1" };
+    const ask = await fetch(`${proxy.url}/welcome/facts`, { headers: visitor });
+    expect(await ask.json()).toMatchObject({ public_url: facts.public_url, secrets: null });
+    expect((await signIn(proxy.url, "console", visitor)).status).toBe(404);
+  });
 
   test("does not exist in production", async () => {
     const server = await ownServer();

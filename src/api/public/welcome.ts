@@ -31,10 +31,18 @@ function rootRoute(app: PublicListener): void {
 
 const isOwnHost = knownHosts([]);
 
-/** Whether the request comes from this machine. A tunnel also connects from here, but adds a forwarding header. */
+/** Headers with which proxies and tunnels say that they forward. */
+const forwarding = /^(x-forwarded-|x-real-ip$|x-client-ip$|forwarded$|via$|(cf|true-client)-)/;
+
+/**
+ * Whether a browser on this machine has sent the request, with nothing in between. A proxy or a tunnel also connects
+ * from this machine. One that adds no header of its own either keeps the `Host` that the visitor used, or does not pass
+ * on `Connection`, which is of one connection only (RFC 9110, section 7.6.1). Browsers send `keep-alive` there.
+ */
 function isHere({ request: { headers }, clientAddress }: RequestContext): boolean {
-  const isForwarded = headers.has("x-forwarded-for") || headers.has("forwarded");
-  return !isForwarded && isThisMachineAlone(clientAddress);
+  if (!isThisMachineAlone(clientAddress) || !isLoopbackHost(headers.get("host"))) return false;
+  if (headers.get("connection")?.toLowerCase() !== "keep-alive") return false;
+  return ![...headers.keys()].some((name) => forwarding.test(name));
 }
 
 const nothingHere = () => new DomainError("not_found", "There is nothing at this path");
@@ -81,7 +89,7 @@ export function welcomeRoutes(app: PublicListener, deps: PublicDeps): void {
       requirePage(request);
       const host = request.headers.get("host");
       const { secrets, admin_url, guide_id } = await welcome.facts();
-      if (!isHere(requestContext) || !isLoopbackHost(host) || !secrets) throw nothingHere();
+      if (!isHere(requestContext) || !secrets) throw nothingHere();
       const answered = (location: string, cookie: string) => {
         const signIn: WelcomeSignIn = { location };
         return replyJson(requestContext, 200, signIn, { "set-cookie": cookie });

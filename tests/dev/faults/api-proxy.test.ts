@@ -4,6 +4,7 @@ import { createClient, stream } from "../../../src/client/onair.ts";
 import { type ApiFault, startApiProxy } from "../../../src/dev/faults.ts";
 import type { WelcomeFacts } from "../../../src/web/session.ts";
 import { afterTests, afterThisTest } from "../../support/after-tests.ts";
+import { hasProxy, startPlainProxy } from "../../support/proxies.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
 import { users } from "../../support/real-data.ts";
 import { scriptedFaults } from "../../support/scripted-faults.ts";
@@ -170,6 +171,23 @@ test("before the platform has started the answer is 503", async () => {
 const elsewhere = Object.values(networkInterfaces())
   .flatMap((all) => all ?? [])
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+
+test.skipIf(!hasProxy("nginx"))(
+  "a request of a reverse proxy does not pass as one of this machine",
+  async () => {
+    const known = { secrets: { admin_key: "onair_admin_x" }, query: "fox" } as WelcomeFacts;
+    const welcome = { facts: async () => known, consoleCookie: async () => "", onInbox() {} };
+    const { publicUrl, app } = await ownServer({ welcome });
+    const proxy = startApiProxy({ host: "127.0.0.1", port: 0, plan: scriptedFaults({}), tell() {} });
+    afterThisTest(() => proxy.stop());
+    proxy.connect({ url: publicUrl, tokens: app.store.tokens });
+    const also = 'proxy_http_version 1.1; proxy_set_header Connection "";';
+    const nginx = await startPlainProxy("nginx", new URL(proxy.url).host, also);
+    afterThisTest(nginx.stop);
+    const answer = await fetch(`${nginx.url}/welcome/facts`, { headers: { "onair-page": "http" } });
+    expect(await json<object>(answer)).toEqual({ ...known, secrets: null });
+  },
+);
 
 test.skipIf(elsewhere === undefined)(
   "a request of another machine does not pass as one of this machine",

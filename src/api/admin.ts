@@ -1,5 +1,4 @@
 import type { Role } from "../domain/operator-keys.ts";
-import { productName } from "../web/site/names.ts";
 import { applicationRoutes, secretRoutes, usageRoutes } from "./admin/applications.ts";
 import { auditRoutes } from "./admin/audit.ts";
 import { backupRoutes } from "./admin/backups.ts";
@@ -31,6 +30,7 @@ import { outcomeRoute, statisticRoutes } from "./admin/statistics.ts";
 import { consentRoutes, tokenRoutes } from "./admin/tokens.ts";
 import { userLookupRoutes } from "./admin/users.ts";
 import { docsRoutes } from "./http/docs.ts";
+import { ownLook } from "./http/pages.ts";
 import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
 import { openApiRoutes } from "./openapi/documents.ts";
 
@@ -123,7 +123,7 @@ function documentationRoutes(app: AdminListener, { adminUrl, publicUrl }: AdminD
     complete: async (...of) => (await import("./openapi/admin.ts")).adminDocument(...of),
     page: docsRoutes(app, {
       reader: "operator",
-      look: { title: productName },
+      look: ownLook,
       setUrl: null,
       url: adminUrl,
       publicUrl,

@@ -1,5 +1,5 @@
-import { productName } from "../web/site/names.ts";
 import { docsRoutes } from "./http/docs.ts";
+import { ownLook } from "./http/pages.ts";
 import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
 import { oauthRoutes, oauthTokenRoutes } from "./oauth.ts";
 import { openApiRoutes } from "./openapi/documents.ts";
@@ -120,7 +120,7 @@ export function publicApp(deps: PublicDeps) {
 }
 
 function documentationRoutes(app: PublicListener, deps: PublicDeps): void {
-  const { publicUrl, look = { title: productName }, setUrl = null } = deps;
+  const { publicUrl, look = ownLook, setUrl = null } = deps;
   openApiRoutes(app, {
     title: "On Air API",
     url: publicUrl,

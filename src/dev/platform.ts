@@ -96,6 +96,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     clientId: credentials.client_id,
     clientSecret: credentials.client_secret,
     people: sample.people,
+    look: { title: config.portalName, accent: config.portalAccent },
     port: options.ports?.signIn ?? null,
   });
   starting.defer(() => signIn.stop());

@@ -1,11 +1,20 @@
 import { randomBytes } from "node:crypto";
-import { font, fontHeaders, fontPath, htmlHeaders, htmlPage } from "../api/http/pages.ts";
+import {
+  font,
+  fontHeaders,
+  fontPath,
+  htmlHeaders,
+  htmlPage,
+  ownLook,
+  type PageLook,
+} from "../api/http/pages.ts";
 import { newWebhookSecret } from "../delivery/signature.ts";
 import type { Store } from "../domain/store.ts";
 import { isoTime } from "../domain/time.ts";
 import { codeChallenge, type Scope } from "../domain/tokens.ts";
 import { urlOf } from "../runtime/client-address.ts";
 import type { Config } from "../server/settings/config.ts";
+import { isolated } from "../web/isolated.ts";
 import { firstFree, loopback, serveOnLoopback, withAlternatives } from "./ports.ts";
 import type { SamplePerson } from "./sample-languages.ts";
 
@@ -35,6 +44,8 @@ interface SignInOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly people: readonly SamplePerson[];
+  /** The name and the colour of the platform. */
+  readonly look: PageLook;
   /** The port to listen on; null for a free one. */
   readonly port: number | null;
 }
@@ -80,6 +91,7 @@ interface SampleClientOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly redirectUri: () => string;
+  readonly look: PageLook;
 }
 
 const maxStarted = 100;
@@ -88,7 +100,7 @@ const maxStarted = 100;
  * A sample third-party application. Answers `/` with a redirect to sign in. At `/callback`, exchanges the code for
  * tokens, and answers with the tokens and sample requests.
  */
-function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }: SampleClientOptions) {
+function sampleClient({ publicUrl, clientId, clientSecret, redirectUri, look }: SampleClientOptions) {
   /** Code verifiers of unfinished sign-ins, by state. */
   const started = new Map<string, string>();
 
@@ -123,7 +135,7 @@ function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }: Sample
       }),
     });
     const text = await answer.text();
-    if (!answer.ok) return failed(text);
+    if (!answer.ok) return failed(look, text);
     const tokens = JSON.parse(text) as { access_token: string };
     const authorization = `-H 'Authorization: Bearer ${tokens.access_token}'`;
     const curl = (path: string) => Bun.escapeHTML(`curl '${publicUrl()}${path}' ${authorization}`);
@@ -134,6 +146,7 @@ function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }: Sample
       `<h1>Signed in</h1><p>The application has got:</p><pre><code>${shown}</code></pre>
 <p>Who signed in:</p><pre><code>${curl("/oauth/userinfo")}</code></pre>
 <p>The user's subscriptions of this application:</p><pre><code>${curl("/public/v1/events/subscriptions")}</code></pre>`,
+      look,
     );
   };
 
@@ -143,17 +156,17 @@ function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }: Sample
     const state = searchParams.get("state") ?? "";
     const verifier = started.get(state);
     if (verifier === undefined || searchParams.get("iss") !== publicUrl()) {
-      return failed("This is not the answer to a sign-in that this application began");
+      return failed(look, "This is not the answer to a sign-in that this application began");
     }
     started.delete(state);
     const code = searchParams.get("code");
     if (code !== null) return exchange(code, verifier);
-    return failed(`${searchParams.get("error")}: ${searchParams.get("error_description")}`);
+    return failed(look, `${searchParams.get("error")}: ${searchParams.get("error_description")}`);
   };
 }
 
-function failed(reason: string): Response {
-  return html(400, "Not signed in", `<h1>Not signed in</h1><p>${Bun.escapeHTML(reason)}</p>`);
+function failed(look: PageLook, reason: string): Response {
+  return html(400, "Not signed in", `<h1>Not signed in</h1><p>${Bun.escapeHTML(reason)}</p>`, look);
 }
 
 interface LoginPageOptions {
@@ -161,6 +174,7 @@ interface LoginPageOptions {
   readonly adminKey: string;
   /** The users to choose from. */
   readonly people: readonly SamplePerson[];
+  readonly look?: PageLook;
 }
 
 /** The answer of `GET /admin/v1/login-requests/{challenge}`. */
@@ -181,7 +195,7 @@ const shownPeople = 50;
  * A minimal login and consent page of a platform. On Air redirects browsers here with a challenge. The page reads the
  * login request from the admin API, sends the user's decision, and redirects the browser to the URL in the answer.
  */
-export function loginPage({ adminUrl, adminKey, people }: LoginPageOptions) {
+export function loginPage({ adminUrl, adminKey, people, look = ownLook }: LoginPageOptions) {
   const callAdmin = (method: string, challenge: string, rest = "", body?: object) =>
     fetch(`${adminUrl()}/admin/v1/login-requests/${encodeURIComponent(challenge)}${rest}`, {
       method,
@@ -191,8 +205,9 @@ export function loginPage({ adminUrl, adminKey, people }: LoginPageOptions) {
 
   const show = async (challenge: string): Promise<Response> => {
     const answer = await callAdmin("GET", challenge);
-    if (!answer.ok) return ended(answer.status);
-    return html(200, "Allow access?", consentForm((await answer.json()) as LoginRequest, challenge, people));
+    if (!answer.ok) return ended(look, answer.status);
+    const form = consentForm((await answer.json()) as LoginRequest, challenge, people);
+    return html(200, "Allow access?", form, look);
   };
 
   const decide = async (form: URLSearchParams): Promise<Response> => {
@@ -201,7 +216,7 @@ export function loginPage({ adminUrl, adminKey, people }: LoginPageOptions) {
       form.get("decision") === "allow"
         ? await callAdmin("PUT", challenge, "/accept", { user_id: Number(form.get("user_id")) })
         : await callAdmin("PUT", challenge, "/reject", { error_description: "The user denied access" });
-    if (!answer.ok) return ended(answer.status);
+    if (!answer.ok) return ended(look, answer.status);
     const { redirect_to } = (await answer.json()) as { redirect_to: string };
     return new Response(null, { status: 303, headers: { location: redirect_to, ...privately } });
   };
@@ -222,9 +237,9 @@ function consentForm(
   people: readonly SamplePerson[],
 ): string {
   const options = people.slice(0, shownPeople).map(({ user }) => {
-    return `<option value="${user.id}">${Bun.escapeHTML(user.display_name)} (${Bun.escapeHTML(user.username)})</option>`;
+    return `<option value="${user.id}">${Bun.escapeHTML(isolated(user.display_name))} (${Bun.escapeHTML(user.username)})</option>`;
   });
-  return `<h1>Allow ${Bun.escapeHTML(application.name)} to use your account?</h1>
+  return `<h1>Allow <bdi>${Bun.escapeHTML(application.name)}</bdi> to use your account?</h1>
 <p>It wants to:</p><ul>${scopes.map((scope) => `<li>${meanings[scope]} (<code>${scope}</code>)</li>`).join("")}</ul>
 <form method="post" action="${loginPath}">
 <input type="hidden" name="login_challenge" value="${Bun.escapeHTML(challenge)}">
@@ -240,13 +255,13 @@ const privately = { "referrer-policy": "no-referrer", "cache-control": "no-store
  * Returns a page of the sample platform. The content security policy has no `form-action`, because browsers would also
  * apply it to the redirect after the form.
  */
-export function html(status: number, title: string, body: string): Response {
-  return new Response(htmlPage(title, body), { status, headers: { ...htmlHeaders, ...privately } });
+export function html(status: number, title: string, body: string, look = ownLook): Response {
+  return new Response(htmlPage({ title, body, look }), { status, headers: { ...htmlHeaders, ...privately } });
 }
 
-function ended(status: number): Response {
+function ended(look: PageLook, status: number): Response {
   const reason = status === 409 ? "It was already completed." : "It took too long, or was never started.";
-  return html(status, "This sign-in has ended", `<h1>This sign-in has ended</h1><p>${reason}</p>`);
+  return html(status, "This sign-in has ended", `<h1>This sign-in has ended</h1><p>${reason}</p>`, look);
 }
 
 /** Adds the setting for the sign-in of owners of applications to the portal, unless the setting is given. */

@@ -188,7 +188,7 @@ describe("RFC 9700, section 4.11.2: before a login no error is a redirect; a pag
     const bad = await server.application({ name: "<b>Bad</b>", redirect_uris: [uri] });
     const path = authorizationRequest(bad.client_id, { redirect_uri: uri, scope: "x", state: '"><script>' });
     const html = await (await new Browser(server).open(path)).response.text();
-    expect(html).toContain("“&lt;b&gt;Bad&lt;/b&gt;”");
+    expect(html).toContain("“<bdi>&lt;b&gt;Bad&lt;/b&gt;</bdi>”");
     for (const text of ["<b>", "<script>"]) expect(html).not.toContain(text);
     expect(linkIn(html)).toStartWith(`${uri}&error=invalid_scope`);
   });

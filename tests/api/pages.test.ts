@@ -93,6 +93,15 @@ describe("the files of the pages", () => {
     const picture = await fetch(`${own.publicUrl}/portal/logo`);
     expect(picture.headers.get("content-type")).toBe("image/png");
     expect((await picture.bytes()).length).toBe(Bun.file(logo).size);
+    // The sign-in page without scripts, too.
+    const headers = { accept: "text/html" };
+    const plain = await (await fetch(`${own.publicUrl}/oauth/authorize`, { headers })).text();
+    expect(plain).toContain("<bdi>Kite &quot;TV&quot;</bdi> <small>Sign in</small>");
+    expect(plain).not.toContain("On Air");
+    expect(plain).toContain("--accent: #ff8800");
+    const [, source = ""] = /<img src="([^"]*)"/.exec(plain) ?? [];
+    const shown = await fetch(new URL(source, `${own.publicUrl}/oauth/authorize`));
+    expect(shown.headers.get("content-type")).toBe("image/png");
   });
 });
 

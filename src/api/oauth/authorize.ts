@@ -13,7 +13,7 @@ import {
   repetition,
   scopeField,
 } from "../http/oauth.ts";
-import { cookiesOf, htmlHeaders, htmlPage, privateCookie } from "../http/pages.ts";
+import { cookiesOf, htmlHeaders, htmlPage, ownLook, type PageLook, privateCookie } from "../http/pages.ts";
 import type { PublicDeps, PublicListener } from "../public/listener.ts";
 
 /*
@@ -48,6 +48,7 @@ interface Asking {
  */
 function replyToPerson(
   requestContext: RequestContext,
+  look: PageLook | undefined,
   error: string,
   description: string,
   asking: Asking | null = null,
@@ -60,13 +61,13 @@ function replyToPerson(
 ${asking ? backTo(asking) : "<p>Go back to the application and try again.</p>"}
 <p>If that does not help, contact its developer: <code>${Bun.escapeHTML(error)}</code>, request
 <code>${Bun.escapeHTML(requestContext.requestId)}</code>.</p>`;
-  const page = htmlPage("This sign-in does not work", body, "../");
+  const page = htmlPage({ title: "This sign-in does not work", body, look: look ?? ownLook, root: "../" });
   return reply(requestContext, 400, page, { ...privately, ...htmlHeaders });
 }
 
 function backTo({ name, errorUri }: Asking): string {
   const shown = errorUri.replace(/\?.*/s, "");
-  return `<p>An application with the name “${Bun.escapeHTML(name)}” asked for it. Back to the application:
+  return `<p>An application with the name “<bdi>${Bun.escapeHTML(name)}</bdi>” asked for it. Back to the application:
 <a rel="noreferrer" href="${Bun.escapeHTML(errorUri)}">${Bun.escapeHTML(shown)}</a></p>`;
 }
 
@@ -164,7 +165,7 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
           : await finishLogin(deps, requestContext, verifier);
       } catch (error) {
         if (!(error instanceof UndeliverableError)) throw error;
-        return replyToPerson(requestContext, "invalid_request", error.message);
+        return replyToPerson(requestContext, deps.look, "invalid_request", error.message);
       }
     },
     {
@@ -216,7 +217,7 @@ async function startLogin(
     if (!(error instanceof OAuthError)) throw error;
     const answer = { error: error.code, error_description: error.message, state, iss: publicUrl() };
     const asking = { name: application.name, errorUri: withParameters(redirectUri, answer) };
-    return replyToPerson(requestContext, error.code, error.message, asking);
+    return replyToPerson(requestContext, deps.look, error.code, error.message, asking);
   }
 }
 

@@ -40,7 +40,7 @@ function deliveryCells(delivery: Delivery): string[] {
   const cells = [
     id,
     status,
-    last ? outcomeOf(last) : "-",
+    last ? lastOutcome(delivery.status, last) : "-",
     type,
     channel,
     String(attempts.length),
@@ -121,6 +121,13 @@ function attemptTable(attempts: readonly Attempt[], on: Screen): string {
 const longestAnswer = 80;
 
 const outcomeOf = ({ status, outcome }: Attempt) => (status === null ? outcome : String(status));
+
+/** The outcome of the last attempt for a list. A delivery that is sent again was answered before. */
+function lastOutcome(status: Delivery["status"], last: Attempt): string {
+  return last.outcome === "ok" && status !== "delivered"
+    ? `sent before: ${outcomeOf(last)}`
+    : outcomeOf(last);
+}
 
 /** Notes the outcome of the last attempt and the next step. */
 function noteOutcome({ status, attempts, next_attempt_at }: Delivery): void {

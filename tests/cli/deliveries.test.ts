@@ -15,7 +15,12 @@ import {
 
 const directory = testDirectory();
 const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" };
-const receiver = testReceiver(() => new Response("an \u001b[31mangry\nanswer", { status }));
+/** Until it resolves, nothing is answered. */
+let answering = Promise.resolve();
+const receiver = testReceiver(async () => {
+  await answering;
+  return new Response("an \u001b[31mangry\nanswer", { status });
+});
 let status = 500;
 let server: TestServer;
 let app: TestApplication;
@@ -119,8 +124,14 @@ test("retry and replay send again", async () => {
   const told = await onair("replay", ...asked, "--dry-run");
   expect(told.stdout).toMatch(/^would_be_queued +1$/m);
   expect(told.stdout).not.toMatch(/^queued/m);
+  expect((await onair("list", "--limit", "1")).stdout).toMatch(/ delivered +204 /);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  answering = promise;
   const made = await answered<{ id: string }>("replay", ...asked);
   await receiver.arrived(before + 2);
+  // Its earlier answer is not taken for that of the attempt that is being made.
+  expect((await onair("list", "--limit", "1")).stdout).toMatch(/ pending +sent before: 204 /);
+  resolve();
   const { stdout } = await onair("replay", made.id);
   expect(stdout).toMatch(/matched +1\n/);
   expect(await answered<object>("replay", made.id, "--cancel")).toMatchObject({ id: made.id });

@@ -23,10 +23,11 @@ const times = { "15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080 } as const;
 /** The most rows of the live tail. */
 const tailRows = 10_000;
 
-/** The result of the last attempt, in a few words. */
-function lastResponse({ attempts }: Pick<Delivery, "attempts">): string {
+/** The result of the last attempt, in a few words. A delivery that is sent again was answered before. */
+function lastResponse({ status, attempts }: Pick<Delivery, "status" | "attempts">): string {
   const last = attempts.at(-1);
   if (!last) return "not attempted yet";
+  if (last.outcome === "ok" && status !== "delivered") return `sent before: ${last.status}`;
   return last.status === null ? last.outcome : `${last.status} in ${duration(last.duration_ms)}`;
 }
 
@@ -42,6 +43,9 @@ function useDeliveryColumns(
   applicationOf: ApplicationOf | undefined,
 ): readonly Column<Delivery>[] {
   const users = useUsers(rows.map(({ broadcaster_user_id }) => broadcaster_user_id));
+  const channelOf = ({ broadcaster_user_id: id, broadcaster_username: name }: Delivery) => (
+    <UserNames user={users.get(id)} or={name ?? String(id)} />
+  );
   return [
     { name: "State", show: (one) => <DeliveryStatus of={one} /> },
     {
@@ -52,14 +56,17 @@ function useDeliveryColumns(
           <a class="cell" href={to(`/deliveries/${one.id}`)}>
             {one.type}
           </a>
-          <small class="cell muted only-narrow">
-            <Time at={one.created_at} /> · {lastResponse(one)}
+          <small class="cell muted only-medium">
+            {channelOf(one)}
             {applicationOf && (
-              <>
+              <span class="only-narrow">
                 {" "}
                 · <bdi>{applicationOf(one)}</bdi>
-              </>
+              </span>
             )}
+          </small>
+          <small class="cell muted only-narrow">
+            <Time at={one.created_at} /> · {lastResponse(one)}
           </small>
         </>
       ),
@@ -80,10 +87,7 @@ function useDeliveryColumns(
       hide: "medium",
       show: (one) => (
         <a class="cell" href={to("/deliveries", { broadcaster: String(one.broadcaster_user_id) })}>
-          <UserNames
-            user={users.get(one.broadcaster_user_id)}
-            or={one.broadcaster_username ?? String(one.broadcaster_user_id)}
-          />
+          {channelOf(one)}
         </a>
       ),
     },

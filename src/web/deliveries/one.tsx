@@ -7,6 +7,7 @@ import { Read } from "../parts/table.tsx";
 import { duration, fullTime, isFuture, Time } from "../parts/time.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { to } from "../places.ts";
+import { Person } from "../users/names.tsx";
 import { useApplications } from "./application-names.tsx";
 import { type Attempt, type SentDelivery, useDeliveries } from "./source.ts";
 
@@ -89,13 +90,16 @@ export function DeliveryPage() {
                     ],
                     [
                       "Channel",
-                      <a
-                        href={to("/deliveries", { broadcaster: String(delivery.broadcaster_user_id) })}
+                      <Person
+                        id={delivery.broadcaster_user_id}
+                        or={delivery.broadcaster_username ?? "a deleted user"}
+                        href={
+                          source.isOfAll
+                            ? to(`/users/${delivery.broadcaster_user_id}`)
+                            : to("/deliveries", { broadcaster: String(delivery.broadcaster_user_id) })
+                        }
                         key="channel"
-                      >
-                        {delivery.broadcaster_username ?? "a deleted user"}{" "}
-                        <code>{delivery.broadcaster_user_id}</code>
-                      </a>,
+                      />,
                     ],
                     ["Sequence", String(delivery.sequence)],
                     delivery.expires_at ? ["Expires", <Time at={delivery.expires_at} key="expires" />] : null,
@@ -120,9 +124,18 @@ function Sentence({ delivery: { status, attempts, next_attempt_at } }: { deliver
     return <Notice tone="ok" title={`Delivered with ${times}.`} />;
   }
   const reason = last?.error ?? "";
+  const isSentBefore = last?.outcome === "ok";
   if (status === "pending") {
     return (
-      <Notice tone={last ? "warn" : ""} title={last ? "Not delivered yet." : "Not attempted yet."}>
+      <Notice
+        tone={last && !isSentBefore ? "warn" : ""}
+        title={isSentBefore ? "Being sent again." : last ? "Not delivered yet." : "Not attempted yet."}
+      >
+        {isSentBefore && (
+          <p>
+            It was delivered before, <Time at={last.at} />, with the response {last.status}.
+          </p>
+        )}
         {reason && <p>{reason}</p>}
         {next_attempt_at && isFuture(next_attempt_at) ? (
           <p>

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { inText } from "../isolated.ts";
-import type { FoundUser } from "./source.ts";
+import { type FoundUser, useUsers } from "./source.ts";
 
 type Names = Pick<FoundUser, "username" | "display_name">;
 
@@ -53,5 +53,18 @@ export function Picture({ user }: { user: FoundUser }) {
     <span class="avatar" aria-hidden="true">
       {first.toUpperCase()}
     </span>
+  );
+}
+
+/** A user as a linked fact: the picture, both names and the id. @param or what is known in place of the names */
+export function Person({ id, or, href }: { id: number; or: string; href: string }) {
+  const user = useUsers([id]).get(id);
+  return (
+    <a class="person" href={href}>
+      {user && <Picture user={user} />}
+      <span>
+        <UserNames user={user} or={or} /> <code>{id}</code>
+      </span>
+    </a>
   );
 }

@@ -56,7 +56,7 @@ export const namesOf = (site: Site): readonly string[] =>
 
 /**
  * Returns the HTML of a page of `docs/`. A link to a page of other readers leads an operator to the public listener;
- * for a developer it is only text.
+ * a developer is told where the page is.
  */
 export function documentHtml(site: Site, name: string, page: RenderedPage): string {
   const pages = groupsOf(site).flatMap((group) => group.pages);
@@ -141,6 +141,9 @@ export function addressed(
   return own.replace(/https:\/\/api\.example\.com(?![\w.:-])/g, () => real.public);
 }
 
+/** What stands in place of a developer's link to a page that only the admin listener has. */
+const guidesOfOperators = ' <small class="muted">(guides for operators)</small>';
+
 /** Adapts links to pages of other readers. All pages of `docs/` are in one folder. */
 function led(site: Site, html: string): string {
   const own = new Set(namesOf(site));
@@ -148,7 +151,7 @@ function led(site: Site, html: string): string {
     if (own.has(name)) return link;
     if (site.reader === "operator")
       return `<a href="${exampleAddresses.public}/docs/${name}${anchor}">${text}</a>`;
-    return name === "api" ? link : text;
+    return name === "api" ? link : text + guidesOfOperators;
   });
 }
 

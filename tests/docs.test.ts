@@ -72,16 +72,6 @@ test("every test that tests/public-api.md names exists", async () => {
   expect(count).toBeGreaterThan(50);
 });
 
-test("every test that docs/oauth.md names exists", async () => {
-  const named = [
-    ...(await read("docs/oauth.md")).matchAll(/`((?:api|domain|dev)\/[a-z0-9-]+)(?:\.test\.ts)?`/g),
-  ];
-  expect(named.length).toBeGreaterThan(12);
-  for (const [, name = ""] of named) {
-    expect([name, await Bun.file(join(root, `tests/${name}.test.ts`)).exists()]).toEqual([name, true]);
-  }
-});
-
 test("every test file that a page names exists, under its path or its name alone", async () => {
   const files = [...new Bun.Glob("**/*.test.ts").scanSync(join(root, "tests"))].map(
     (file) => `tests/${file}`,

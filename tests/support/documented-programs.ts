@@ -37,8 +37,6 @@ const table: Readonly<Record<string, readonly [language: string, kind: Kind][]>>
   ],
   "docs/stream.md": [
     ["js", "stream"],
-    ["python", "stream"],
-    ["go", "stream"],
     ["js", "stream"],
   ],
   "docs/verifying.md": [
@@ -53,7 +51,7 @@ const table: Readonly<Record<string, readonly [language: string, kind: Kind][]>>
 
 /** A program of a page. */
 export interface DocumentedProgram {
-  /** Like `docs/stream.md, 2 (python)`. */
+  /** Like `docs/python.md, 1 (python)`. */
   readonly name: string;
   readonly page: string;
   readonly language: string;

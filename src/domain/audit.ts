@@ -30,7 +30,8 @@ const maxValueLength = 300;
 /** Fields that say nothing about a change. */
 const unsaid: ReadonlySet<string> = new Set(["id", "client_id", "created_at", "updated_at"]);
 
-const isNothing = (value: unknown): boolean =>
+/** Whether a value stands for nothing, such as a text without characters or a list without items. */
+export const isNothing = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
   value === "" ||
@@ -189,13 +190,12 @@ export function auditMergeKey({ at, actor_id, action, object, address }: NewAudi
 
 /** The audit log: who changed what. Only the newest entries are kept (`auditLimits`). */
 export interface AuditStore {
+  /** Adds an entry. One about a user who was removed meanwhile gets no name and no values. */
   add(entry: NewAuditEntry): Promise<void>;
   /** Adds entries for frequent changes. Entries with the same `auditMergeKey` are merged into one. */
   count(entries: readonly NewAuditEntry[]): Promise<void>;
   /** Entries numbered below `below` (null for the first page), newest first. */
   page(filter: AuditFilter, below: number | null, limit: number): Promise<AuditEntry[]>;
-  /** Removes the names and values of an object from all entries. */
-  forget(object: string, objectId: string): Promise<void>;
   /** Removes some entries from before a time. Resolves to true when none of them is left. */
   prune(before: number): Promise<boolean>;
 }

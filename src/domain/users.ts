@@ -103,7 +103,8 @@ export interface UserStore {
   page(after: number, limit: number): Promise<User[]>;
   /**
    * Removes a user with channels, livestreams, tokens and the subscriptions to the user, and cancels the pending
-   * deliveries of these subscriptions. Ignores an unknown id.
+   * deliveries of these subscriptions. Removes the names and values from the entries of the audit log about the user.
+   * Ignores an unknown id.
    */
   remove(id: number, now: number): Promise<RemovedUser>;
   /**

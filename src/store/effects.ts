@@ -201,7 +201,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     claim: "writes",
     prune: "writes",
   },
-  audit: { add: "writes", count: "writes", page: "reads", forget: "writes", prune: "writes" },
+  audit: { add: "writes", count: "writes", page: "reads", prune: "writes" },
   statistics: {
     add: "writes",
     read: "reads",

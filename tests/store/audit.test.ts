@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { auditLimits, type NewAuditEntry } from "../../src/domain/audit.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { hour } from "../../src/domain/time.ts";
+import { userFrom } from "../../src/domain/users.ts";
 import { ownStore } from "../support/store.ts";
 
 const all = {
@@ -81,29 +82,49 @@ describe("the audit trail", () => {
     await store.audit.add(
       entry(2, { object_id: "a1", object_name: "Robot", actor_id: "k2", actor_name: "ben" }),
     );
-    await store.audit.add(entry(3, { object: "users", object_id: "a1", object_name: "Bot" }));
+    await store.audit.add(entry(3, { object: "categories", object_id: "a1", object_name: "Bot" }));
     const found = async (filter: object) =>
       (await store.audit.page({ ...all, ...filter }, null, 10)).map(({ at }) => at);
     expect(await found({ actor: "k1" })).toEqual([1]);
     expect(await found({ actor: "ben" })).toEqual([2]);
     expect(await found({ of: [{ kind: "applications", idOrName: "a1" }] })).toEqual([2, 1]);
     expect(await found({ of: [{ kind: "applications", idOrName: "Bot" }] })).toEqual([1]);
-    expect(await found({ of: [{ kind: "users", idOrName: "Bot" }] })).toEqual([3]);
-    const both = ["applications", "users"].map((kind) => ({ kind, idOrName: "a1" }));
+    expect(await found({ of: [{ kind: "categories", idOrName: "Bot" }] })).toEqual([3]);
+    const both = ["applications", "categories"].map((kind) => ({ kind, idOrName: "a1" }));
     expect(await found({ of: both })).toEqual([]);
   });
 
-  test("forgets the names and values of one object", async () => {
-    const changes = [{ field: "bio", from: null, to: "secretly a cat" }];
-    const of = { object: "users", object_name: "cat", changes };
-    await store.audit.add(entry(1, { ...of, object_id: "7" }));
-    await store.audit.add(entry(2, { ...of, object_id: "8" }));
-    await store.audit.forget("users", "7");
-    const left = (await kept()).map(({ at, object_name, changes }) => [at, object_name, changes]);
-    expect(left).toEqual([
-      [2, "cat", changes],
-      [1, null, []],
+  const changes = [{ field: "bio", from: null, to: "secretly a cat" }];
+  const ofUser = (at: number, id: number) =>
+    entry(at, { object: "users", object_id: String(id), object_name: `cat${id}`, changes });
+  const addUsers = (...ids: number[]) =>
+    store.users.upsert(
+      ids.map((id) => userFrom({ id, username: `cat${id}` })),
+      "2026-01-14T16:00:00.000Z",
+    );
+  const named = async () =>
+    (await kept()).map(({ at, object_name, changes }) => [at, object_name, changes.length]);
+
+  test("forgets the names and values of a removed user, also in an entry written after the removal", async () => {
+    await addUsers(7, 8);
+    await store.audit.add(ofUser(1, 7));
+    await store.audit.add(ofUser(2, 8));
+    await store.users.remove(7, 0);
+    await store.audit.add(ofUser(3, 7));
+    expect(await named()).toEqual([
+      [3, null, 0],
+      [2, "cat8", 1],
+      [1, null, 0],
     ]);
+  });
+
+  test("forgets them whatever the order in which removal and entry are stored", async () => {
+    const ids = Array.from({ length: 30 }, (_, i) => i + 1);
+    await addUsers(...ids);
+    const both = (id: number) => [store.audit.add(ofUser(id, id)), store.users.remove(id, 0)];
+    await Promise.all(ids.flatMap((id) => (id % 2 === 0 ? both(id) : both(id).reverse())));
+    expect((await named()).filter(([, name]) => name !== null)).toEqual([]);
+    expect(await kept()).toHaveLength(ids.length);
   });
 
   test("removes entries older than a time", async () => {

@@ -1,7 +1,7 @@
 import type { Store } from "../../src/domain/store.ts";
 import { openPool, type Postgres } from "../../src/postgres/pool.ts";
 import { openPostgresStore } from "../../src/postgres/store.ts";
-import { readDatabaseUrl } from "../../src/store/location.ts";
+import { type ConnectionSettings, readDatabaseUrl } from "../../src/store/location.ts";
 import { afterThisTest } from "./after-tests.ts";
 import { emptyDatabase } from "./postgres.ts";
 
@@ -9,7 +9,12 @@ import { emptyDatabase } from "./postgres.ts";
  * In a test: two stores on one empty database, as two replicas have, and a pool that looks into it; removed after the
  * test.
  */
-export async function ownPostgres(): Promise<{ store: Store; other: Store; pool: Postgres }> {
+export async function ownPostgres(): Promise<{
+  store: Store;
+  other: Store;
+  pool: Postgres;
+  settings: ConnectionSettings;
+}> {
   const { url, drop } = await emptyDatabase();
   const settings = readDatabaseUrl(url);
   const [store, other] = [
@@ -21,7 +26,7 @@ export async function ownPostgres(): Promise<{ store: Store; other: Store; pool:
     await Promise.all([store.close(), other.close(), pool.close()]);
     await drop();
   });
-  return { store, other, pool };
+  return { store, other, pool, settings };
 }
 
 /** How many statements of other connections to this database wait for a lock. */

@@ -340,10 +340,7 @@ export function userRoutes(app: AdminListener, { store, data, publicUrl }: Admin
       "The user's channels with their livestreams, tokens for the user, and subscriptions to the user's events are deleted as well. Pending deliveries of these subscriptions are canceled.",
     rows: store.users,
     intake: data.users,
-    async remove(id) {
-      await data.removeUser(id);
-      await store.audit.forget("users", String(id));
-    },
+    remove: data.removeUser,
   });
 }
 

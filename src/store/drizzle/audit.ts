@@ -10,9 +10,18 @@ import { hour } from "../../domain/time.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 import { newestKeeper, removeOld } from "./removal.ts";
 
+/** The columns of an entry about a user who was removed since. */
+const forgotten = { object_name: null, changes: [] };
+
+/** Removes the names and values of a user from all entries, in the transaction that removes the user. */
+export function* forgetUser({ tables: { audit } }: Dialect, orm: Orm, id: number): Work<void> {
+  const isTheirs = and(eq(audit.object, "users"), eq(audit.object_id, String(id)));
+  yield* execute(orm.update(audit).set(forgotten).where(isTheirs));
+}
+
 export function auditStore(db: Dialect): AuditStore {
-  const { orm, tables, transact, runEach } = db;
-  const { audit } = tables;
+  const { orm, tables, transact, runEach, lock } = db;
+  const { audit, users } = tables;
   const { merge_key, ...shown } = getTableColumns(audit);
   const { all, ofApplication } = auditLimits;
 
@@ -23,6 +32,23 @@ export function auditStore(db: Dialect): AuditStore {
   function* trim(orm: Orm, { actor_kind, actor_id }: NewAuditEntry): Work<void> {
     if (actor_kind === "application") yield* keepOfActor(orm, actor_id);
     yield* keepNewest(orm, "");
+  }
+
+  /**
+   * Whether an entry is about a user who does not exist any more. A user who exists cannot be removed before the
+   * transaction ends, so that the removal finds the entry.
+   */
+  function* isOfRemovedUser(
+    orm: Orm,
+    { object, object_id, object_name, changes }: NewAuditEntry,
+  ): Work<boolean> {
+    if (object !== "users" || object_id === null || (object_name === null && changes.length === 0))
+      return false;
+    const user = orm
+      .select({ id: users.id })
+      .from(users)
+      .where(eq(users.id, Number(object_id)));
+    return (yield* execute(lock(user, "key share"))).length === 0;
   }
 
   const conditions = (filter: AuditFilter, below: number | null) => {
@@ -45,7 +71,8 @@ export function auditStore(db: Dialect): AuditStore {
   return {
     add: (entry) =>
       transact(function* (orm) {
-        yield* execute(orm.insert(audit).values(entry));
+        const isForgotten = yield* isOfRemovedUser(orm, entry);
+        yield* execute(orm.insert(audit).values(isForgotten ? { ...entry, ...forgotten } : entry));
         yield* trim(orm, entry);
       }),
     count: (entries) =>
@@ -68,11 +95,6 @@ export function auditStore(db: Dialect): AuditStore {
       }),
     page: async (filter, below, limit) =>
       orm.select(shown).from(audit).where(conditions(filter, below)).orderBy(desc(audit.seq)).limit(limit),
-    forget: (object, objectId) =>
-      transact(function* (orm) {
-        const isIt = and(eq(audit.object, object), eq(audit.object_id, objectId));
-        yield* execute(orm.update(audit).set({ object_name: null, changes: [] }).where(isIt));
-      }),
     prune: (before) =>
       runEach((orm) => removeOld(orm, { table: audit, seq: audit.seq, at: audit.at }, before)),
   };

@@ -1,6 +1,7 @@
 import { eq, getTableColumns, gt, inArray, type SQL, sql } from "drizzle-orm";
 import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, type RemovedUser, refusedUsername, type UserStore } from "../../domain/users.ts";
+import { forgetUser } from "./audit.ts";
 import { keepEach, rowsToRename, temporaryName } from "./batches.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 import { cancelRemoved } from "./endpoints.ts";
@@ -124,6 +125,7 @@ export function userRecords(
         const sessions = owned.map((application) => sessionFamily(application.id));
         yield* execute(orm.delete(tokens).where(inArray(tokens.family_id, sessions)));
         yield* unindex(orm, id);
+        yield* forgetUser(db, orm, id);
         yield* execute(orm.delete(users).where(eq(users.id, id))); // removes the rows that refer to it, by cascade
         return { channelIds: gone.map((channel) => channel.id), subscriptions: removed };
       });

@@ -2,7 +2,10 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { Notifications, notify, topic } from "../../../src/postgres/notifications.ts";
 import { openPool } from "../../../src/postgres/pool.ts";
 import { readDatabaseUrl } from "../../../src/store/location.ts";
+import { afterThisTest } from "../../support/after-tests.ts";
 import { bareDatabase, hasPostgres } from "../../support/postgres.ts";
+import { ownPostgres } from "../../support/postgres-stores.ts";
+import { storedApplication } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -48,6 +51,29 @@ describe.skipIf(!hasPostgres)("notifications between replicas", () => {
     await until(() => heard.length >= 4);
     expect(heard).toEqual([[1, "Caf\u00e9 'x' \u{1f600}"], 20, 2, 4]);
     expect(missed()).toBe(0);
+  });
+
+  test("of callers are sent when a token changes, but not for its last use", async () => {
+    const { store, pool, settings } = await ownPostgres();
+    const notifications = new Notifications(settings, pool);
+    afterThisTest(() => notifications.close());
+    const heard: string[] = [];
+    notifications.on(topic<{ readonly kind: string }>("changes"), ({ kind }) => heard.push(kind));
+    const mark = topic<null>("test_mark");
+    notifications.on(mark, () => heard.push("mark"));
+    await notifications.start();
+    const hash = new Uint8Array(32).fill(7);
+    const applicationId = await storedApplication(store);
+    const grant = { applicationId, userId: null, scopes: [], createdAt: 0, expiresAt: 100 };
+    await store.tokens.create(hash, grant);
+    heard.length = 0;
+    await store.tokens.noteUses([{ hash, at: 5 }]);
+    await notify(pool, mark, null);
+    await until(() => heard.includes("mark"));
+    expect(await pool.run("SELECT last_used_at::int FROM tokens")).toEqual([{ last_used_at: 5 }]);
+    await pool.run("UPDATE tokens SET last_used_at = 6, expires_at = 99");
+    await until(() => heard.length > 1);
+    expect(heard).toEqual(["mark", "callers"]);
   });
 
   test("may be missed when the connection is ended: that is reported at once, and later ones arrive", async () => {

@@ -1,3 +1,5 @@
+import { DomainError } from "../domain/errors.ts";
+import { StoreError } from "../domain/store.ts";
 import { isoTime, minute } from "../domain/time.ts";
 import { LogOutput } from "./log-output.ts";
 
@@ -212,12 +214,14 @@ function kindOf(error: unknown): string {
   return `${error.name}: ${error.message.replace(/\d+/g, "#")}${frame}`;
 }
 
-/** The log fields of an unexpected error: name, message and stack. */
+/** The log fields of an error: name, message, cause, and the stack of one that is a bug. */
 export function errorFields(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { error: String(error) };
+  // The message of such an error says what is wrong, such as a full disk, and what to do.
+  const isExpected = error instanceof DomainError || error instanceof StoreError;
   return {
     error: `${error.name}: ${error.message}`,
-    stack: error.stack,
+    ...(!isExpected && { stack: error.stack }),
     cause: error.cause && String(error.cause),
   };
 }

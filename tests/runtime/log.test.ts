@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DomainError } from "../../src/domain/errors.ts";
+import { StoreError } from "../../src/domain/store.ts";
 import { minute, second } from "../../src/domain/time.ts";
 import { errorEvents, type LogLevel, RepeatedLines, type RequestLine } from "../../src/runtime/log.ts";
 import { keptLog } from "../support/kept-log.ts";
@@ -155,6 +157,19 @@ test("an error that occurs every second is logged once a minute, with its number
     ["look_up_failed", 150, 30], // written by flush
   ]);
   expect(log.errors.look_up_failed).toBe(151);
+});
+
+test("only a bug has a stack: the message of an expected fault says what to do", async () => {
+  const { log, lines } = keptLog("error");
+  log.failure("backup.not_listed", new DomainError("unavailable", "The directory cannot be used."));
+  log.failure("backup.failed", new StoreError("The disk is full."));
+  log.failure("backup.failed", new TypeError("undefined is not a function"));
+  const told = (await lines()).map((line) => JSON.parse(line));
+  expect(told.map(({ error, stack }) => [error, stack !== undefined])).toEqual([
+    ["DomainError: The directory cannot be used.", false],
+    ["StoreError: The disk is full.", false],
+    ["TypeError: undefined is not a function", true],
+  ]);
 });
 
 test("other events, other reasons and other places in the source have lines of their own", async () => {

@@ -85,10 +85,9 @@ export function replyError(
   }
   const { code, message, details } = error;
   if (code === "unavailable" && !details.isLogged) {
-    // Without a stack, because this is not a bug and may affect every request.
-    const { stack, ...fields } = errorFields(error);
     const { listener, requestId } = requestContext;
-    listener.log.repeated("error", "unavailable", message, { request_id: requestId, ...fields });
+    const fields = { request_id: requestId, ...errorFields(error) };
+    listener.log.repeated("error", "unavailable", message, fields);
   }
   // Errors of OAuth endpoints do not list invalid parameters.
   const isOAuth = code === "invalid_parameter" && speaksOAuth(requestContext.path);

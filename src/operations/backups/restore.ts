@@ -9,6 +9,7 @@ import {
   requireOwnSchema,
 } from "../../store/sqlite/backup.ts";
 import {
+  type DataDirectoryLock,
   databaseFile,
   databaseIn,
   lockDirectory,
@@ -16,7 +17,6 @@ import {
   removeDatabase,
   restoringIn,
 } from "../../store/sqlite/directory.ts";
-import type { DirectoryLock } from "../../store/storage.ts";
 import { type Content, readName, syncDirectory, writePrivately } from "./files.ts";
 
 /** A backup to restore. */
@@ -54,13 +54,13 @@ export function fileSource(file: string): BackupSource {
 
 /**
  * Restores a backup into a data directory that no other process uses. The copy is checked before it becomes the
- * database, and sends nothing until it is released. A restore that fails removes the copy and throws a `StoreError`.
+ * database, and sends nothing until it is released. A restore that fails leaves no file and throws a `StoreError`.
  */
 export async function restoreBackup(restoring: Restoring): Promise<Content & { counts: DatabaseCounts }> {
   const { source, data, wrote, checking } = restoring;
   // The source is opened before the lock is taken, because a process of root then continues as the directory's owner.
   const stored = await opened(source);
-  let lock: DirectoryLock;
+  let lock: DataDirectoryLock;
   try {
     lock = lockDirectory(data);
   } catch (error) {
@@ -68,6 +68,7 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
     throw error;
   }
   const partial = restoringIn(data);
+  let isRestored = false;
   try {
     const held = readdirSync(data).find((name) => name.startsWith(databaseFile));
     if (held !== undefined) {
@@ -87,11 +88,13 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
     beginCopy(partial, isoTime(Date.now()));
     renameSync(partial, databaseIn(data));
     syncDirectory(data);
+    isRestored = true;
     return { ...content, counts };
   } finally {
     await stored.cancel();
     removeDatabase(partial);
-    lock.close();
+    if (isRestored) lock.close();
+    else lock.undo();
   }
 }
 

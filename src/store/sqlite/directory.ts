@@ -5,6 +5,7 @@ import {
   constants,
   existsSync,
   fchmodSync,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
   lstatSync,
@@ -13,6 +14,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   type Stats,
   statSync,
@@ -86,6 +88,12 @@ function ownerOf(path: string): Stats {
   }
 }
 
+/** The lock of a data directory. */
+export interface DataDirectoryLock extends DirectoryLock {
+  /** Closes the lock. Removes its files and the directories, if taking the lock created them and they are empty. */
+  undo(): void;
+}
+
 /**
  * Locks a data directory for this process, and creates it if it is missing. A process of root becomes its owner first.
  * Throws a `StoreError` when it is in use or cannot be used.
@@ -93,13 +101,14 @@ function ownerOf(path: string): Stats {
  * The lock is an exclusive transaction of SQLite on a second, empty database. The kernel releases it when the process
  * ends in any way, so no stale lock remains. The file with the pid is only for error messages.
  */
-export function lockDirectory(directory: string): DirectoryLock {
+export function lockDirectory(directory: string): DataDirectoryLock {
   const [pidPath, lockPath] = [join(directory, pidFile), join(directory, lockFile)];
   try {
     becomeOwner(directory);
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const firstMade = mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const isLockNew = !existsSync(lockPath);
     // Created with this mode, as all files of the directory.
-    openPrivate(lockPath, () => {});
+    const inode = openPrivate(lockPath, (file) => fstatSync(file).ino);
     const lock = new Database(lockPath, { create: false, readwrite: true });
     // Long enough for `holderOf` in another process to finish its read.
     lock.run("PRAGMA busy_timeout = 50");
@@ -107,8 +116,20 @@ export function lockDirectory(directory: string): DirectoryLock {
     // Nothing is written: SQLite would make a journal for the first page of the empty database.
     lock.run("PRAGMA journal_mode = MEMORY");
     lock.run("BEGIN EXCLUSIVE");
+    // A process that undid its lock has removed the file meanwhile. A lock on a removed file excludes no other process.
+    if (statSync(lockPath, { throwIfNoEntry: false })?.ino !== inode) {
+      lock.close();
+      return lockDirectory(directory);
+    }
     notePid(pidPath);
-    return { close: () => lock.close() };
+    return {
+      close: () => lock.close(),
+      undo() {
+        if (isLockNew) for (const path of [pidPath, lockPath]) rmSync(path, { force: true });
+        if (firstMade !== undefined) removeEmpty(directory, firstMade);
+        lock.close();
+      },
+    };
   } catch (error) {
     if (isHeld(error)) {
       const pid = readPid(pidPath);
@@ -124,13 +145,23 @@ export function lockDirectory(directory: string): DirectoryLock {
   }
 }
 
+/** Removes a directory and its parents up to `first`, as far as they are empty. */
+function removeEmpty(directory: string, first: string): void {
+  const end = resolve(first);
+  try {
+    for (let at = resolve(directory); at.length >= end.length; at = dirname(at)) rmdirSync(at);
+  } catch {
+    // Another process has put something there.
+  }
+}
+
 /** Opens a file that only this user may read, created if missing, but not where a link leads to. */
-function openPrivate(path: string, use: (file: number) => void): void {
+function openPrivate<T>(path: string, use: (file: number) => T): T {
   const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
   const file = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600);
   try {
     fchmodSync(file, 0o600);
-    use(file);
+    return use(file);
   } finally {
     closeSync(file);
   }

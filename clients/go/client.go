@@ -266,7 +266,7 @@ func (t transport) patiently(ctx context.Context, method, path string, try func(
 		if wait > t.maxWait {
 			return err
 		}
-		if ended := sleep(ctx, withJitter(wait, isLeast)); ended != nil {
+		if ended := sleep(ctx, withJitter(wait, isLeast, rand.Float64())); ended != nil {
 			return ended
 		}
 	}
@@ -280,13 +280,13 @@ func isForNow(status int, method, path string) bool {
 	return status == 429 || (status >= 502 && status <= 504 && isRepeatable)
 }
 
-// withJitter spreads a wait, so that not all clients come back at once: up to 10 % more, or down to half
-// of it.
-func withJitter(wait time.Duration, isLeast bool) time.Duration {
+// withJitter spreads a wait, so that not all clients come back at once: up to 10 % more, or any part of
+// it. part is from 0 to 1.
+func withJitter(wait time.Duration, isLeast bool, part float64) time.Duration {
 	if isLeast {
-		return wait + time.Duration(rand.Float64()*float64(wait)/10)
+		return wait + time.Duration(part*float64(wait)/10)
 	}
-	return wait - time.Duration(rand.Float64()*float64(wait)/2)
+	return time.Duration(part * float64(wait))
 }
 
 // sleep waits, and returns the error of the context when it ends first.

@@ -176,6 +176,24 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+func TestWaitsAreSpread(t *testing.T) {
+	for _, one := range []struct {
+		isLeast bool
+		part    float64
+		want    time.Duration
+	}{
+		{false, 0, 0},
+		{false, 0.5, 5 * time.Second},
+		{false, 1, 10 * time.Second},
+		{true, 0, 10 * time.Second},
+		{true, 1, 11 * time.Second},
+	} {
+		if wait := withJitter(10*time.Second, one.isLeast, one.part); wait != one.want {
+			t.Errorf("%v: %v", one, wait)
+		}
+	}
+}
+
 func TestAnswersOfProxies(t *testing.T) {
 	for name, handle := range map[string]http.HandlerFunc{
 		"HTML":       func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500); io.WriteString(w, "<html>") },

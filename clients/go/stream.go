@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -83,7 +84,7 @@ func (c *Client) Stream(ctx context.Context, options StreamOptions) iter.Seq2[*E
 					delay, isLeast = min(refusal.RetryAfter, longestAsked), true
 				}
 			}
-			delay = withJitter(delay, isLeast)
+			delay = withJitter(delay, isLeast, rand.Float64())
 			failures = min(failures+1, 10)
 			if place.Interrupted != nil {
 				place.Interrupted(err, delay)

@@ -99,7 +99,9 @@ export const listen = command({
       connected: () => terminal.line(terminal.style("dim", `Listening to ${url}. Stop with Ctrl-C.`)),
       interrupted(reason: unknown, retryMs: number) {
         const sentence = printable(describeError(forPeople(reason, target)));
-        terminal.line(terminal.style("yellow", `${sentence}; trying again in ${retryMs / 1000} s`));
+        terminal.line(
+          terminal.style("yellow", `${sentence}; trying again in ${(retryMs / 1000).toFixed(1)} s`),
+        );
       },
     };
     const listening = withPublicApi(target, async (api) => {

@@ -106,21 +106,33 @@ export interface Patience {
   readonly maxWaitMs?: number;
   /** Called before each wait. */
   waiting?(waitMs: number, status: number): void;
+  /** Returns a number from 0 to 1, which spreads the waits; by default `Math.random`. */
+  random?(): number;
+}
+
+/**
+ * Spreads a wait, so that clients that were refused together do not come back together. A wait that the server
+ * requested becomes up to a tenth longer, any other one is between zero and `waitMs`.
+ */
+export function withJitter(waitMs: number, isRequested: boolean, random = Math.random): number {
+  return Math.round(waitMs * (isRequested ? 1 + random() / 10 : random()));
 }
 
 const firstWaitMs = 1_000;
 
-/** Repeats a request that the server refuses temporarily: after `Retry-After`, or after 1, 2, 4 … seconds. */
+/** Repeats a request that the server refuses temporarily: after `Retry-After`, or within 1, 2, 4 … seconds. */
 export function patient(
   send: (request: Request) => Promise<Response>,
-  { maxRetries = 5, maxWaitMs = 60_000, waiting }: Patience,
+  { maxRetries = 5, maxWaitMs = 60_000, waiting, random }: Patience,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     for (let tries = 0; ; tries++) {
       const response = await send(copyOf(request));
       if (!isForNow(response.status, request) || tries >= maxRetries) return response;
-      const waitMs = retryAfterMs(response) ?? firstWaitMs * 2 ** tries;
-      if (waitMs > maxWaitMs) return response;
+      const requestedMs = retryAfterMs(response);
+      const longestMs = requestedMs ?? firstWaitMs * 2 ** tries;
+      if (longestMs > maxWaitMs) return response;
+      const waitMs = withJitter(longestMs, requestedMs !== null, random);
       await response.body?.cancel();
       waiting?.(waitMs, response.status);
       await sleep(waitMs, request.signal);

@@ -7,7 +7,7 @@ import {
   type PlatformEvent,
   type ReceivedEvent,
 } from "./events.ts";
-import { chunksOf, errorOf, OnairError, sleep } from "./http.ts";
+import { chunksOf, errorOf, OnairError, sleep, withJitter } from "./http.ts";
 
 /**
  * A range of time whose events are no longer kept. `GET /public/v1/events/deliveries` may still list their deliveries.
@@ -137,6 +137,8 @@ interface FollowOptions {
   connected?(): void;
   /** Called when the connection breaks, with the time until the next attempt. */
   interrupted?(reason: unknown, retryMs: number): void;
+  /** Returns a number from 0 to 1, which spreads the waits before connecting again; by default `Math.random`. */
+  random?(): number;
 }
 
 /** Opens the stream, as `fetch` of a client does. */
@@ -153,10 +155,8 @@ const longestWaitMs = 30_000;
  * Follows the event stream of an application until the signal. Reconnects after an interruption and continues at its
  * position. Throws an `OnairError` when the server refuses permanently.
  */
-export async function* followStream(
-  source: Source,
-  { from = "", after, shard, signal = new AbortController().signal, connected, interrupted }: FollowOptions,
-): AsyncGenerator<Streamed, void> {
+export async function* followStream(source: Source, options: FollowOptions): AsyncGenerator<Streamed, void> {
+  const { from = "", after, shard, signal = new AbortController().signal, connected, interrupted } = options;
   const place: Place = { lastId: from, since: after?.getTime() ?? null, shard };
   let retryMs = firstWaitMs;
   for (let failures = 0; !signal.aborted; ) {
@@ -175,7 +175,8 @@ export async function* followStream(
     }
     if (signal.aborted) return;
     const requestedMs = reason instanceof OnairError ? reason.details.retryAfterMs : null;
-    const waitMs = requestedMs ?? Math.min(retryMs * 2 ** failures, longestWaitMs);
+    const longestMs = requestedMs ?? Math.min(retryMs * 2 ** failures, longestWaitMs);
+    const waitMs = withJitter(longestMs, requestedMs !== null, options.random);
     failures++;
     interrupted?.(reason, waitMs);
     await sleep(waitMs, signal);

@@ -253,7 +253,24 @@ describe("a server that is busy", () => {
     expect(asked).toHaveLength(requests);
   });
 
-  test("the client waits for Retry-After exactly, and the signal ends the wait", async () => {
+  test("waits are spread: after Retry-After up to a tenth more, else from zero to a growing time", async () => {
+    const waitsOf = async (headers: Record<string, string>, random: () => number) => {
+      const waits: number[] = [];
+      const stop = new AbortController();
+      const { url } = busy([429, 429, 429], headers);
+      const waiting = (waitMs: number) => {
+        waits.push(waitMs);
+        if (waits.length === 3) stop.abort();
+      };
+      const onair = createClient({ url, token: "x", waiting, random });
+      await onair.get("/public/v1/events/subscriptions", { signal: stop.signal }).catch(() => {});
+      return waits;
+    };
+    expect(await waitsOf({}, () => 0.01)).toEqual([10, 20, 40]);
+    expect((await waitsOf({ "retry-after": "1" }, () => 0.5)).slice(0, 1)).toEqual([1_050]);
+  });
+
+  test("the client never waits less than Retry-After, and the signal ends the wait", async () => {
     const { asked, url } = busy([429], { "retry-after": "1" });
     const onair = createClient({ url, token: "x" });
     await onair.get("/public/v1/events/subscriptions");

@@ -156,6 +156,7 @@ test("resumes after the connection was cut, without gaps or repetitions", async 
       signal: stop.signal,
       connected: () => void connections++,
       interrupted: (_, retryMs) => void interruptions.push(retryMs),
+      random: () => 0.25,
     }),
   );
   await until(() => connections === 1);
@@ -167,7 +168,7 @@ test("resumes after the connection was cut, without gaps or repetitions", async 
   await until(() => read.types.length === 3);
   expect(read.types).toEqual(["channel.followed", "chat.message.sent", "channel.followed"]);
   expect(new Set(read.ids).size).toBe(3);
-  expect([connections, interruptions]).toEqual([2, [1_000]]);
+  expect([connections, interruptions]).toEqual([2, [250]]);
   stop.abort();
   await until(() => read.isOver);
   expect(read.failure).toBeNull();

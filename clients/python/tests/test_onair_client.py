@@ -32,6 +32,7 @@ from onair_client import (  # noqa: E402
     Verifier,
 )
 from onair_client.stream import frames_of  # noqa: E402
+from onair_client.transport import with_jitter  # noqa: E402
 
 SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 OLD_SECRET = "whsec_YWJjZGVmZ2hpamtsbW5vcHFyc3R1dnd4"
@@ -178,6 +179,11 @@ class Calls(unittest.TestCase):
                 error = caught.exception
                 self.assertEqual((error.status, error.code, error.request_id), (status, "some_code", "r1"))
                 self.assertEqual(len(server.asked), tries)
+
+    def test_waits_are_spread(self) -> None:
+        for is_least, part, wait in [(False, 0, 0), (False, 0.5, 5), (False, 1, 10), (True, 0, 10), (True, 1, 11)]:
+            with self.subTest(is_least=is_least, part=part):
+                self.assertEqual(with_jitter(10, is_least=is_least, draw=lambda: part), wait)
 
     def test_answers_of_proxies(self) -> None:
         for answer in [

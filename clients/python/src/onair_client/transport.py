@@ -105,9 +105,9 @@ def lowered(headers: http.client.HTTPMessage) -> Dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
-def with_jitter(wait: float, *, is_least: bool) -> float:
-    """Spreads a wait, so that not all clients come back at once: up to 10 % more, or down to half of it."""
-    return wait * (1 + random.random() / 10 if is_least else 1 - random.random() / 2)
+def with_jitter(wait: float, *, is_least: bool, draw: Callable[[], float] = random.random) -> float:
+    """Spreads a wait, so that not all clients come back at once: up to 10 % more, or any part of it."""
+    return wait * (1 + draw() / 10 if is_least else draw())
 
 
 # The POST requests that have the same effect when they are executed twice.

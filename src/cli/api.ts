@@ -5,7 +5,7 @@ import { command, type Given, repeatable, switches, valued } from "./arguments.t
 import { withAdminApi } from "./calls/admin-api.ts";
 import { adminRefusal, publicRefusal } from "./calls/http.ts";
 import { publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
-import { readTarget, targetOptions } from "./calls/target.ts";
+import { readTarget, refuseContent, targetOptions } from "./calls/target.ts";
 import { failed, ok } from "./command.ts";
 import { sizeOf, streamOf } from "./input.ts";
 import { note, print, write } from "./output/print.ts";
@@ -69,6 +69,8 @@ export const api = command({
   async run({ words, values, env, mistakes, check }) {
     const [method, path] = readRequestLine(words, mistakes);
     const asked = readRequest(method, path, values, mistakes);
+    refuseContent(values, "give a body with --body TEXT or --field NAME=VALUE", mistakes);
+    check();
     const { token, profile, data, database, config, ...rest } = values;
     const exclude = (given: Readonly<Record<string, unknown>>, api: string) => {
       for (const [name, value] of Object.entries(given))

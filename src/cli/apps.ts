@@ -6,6 +6,7 @@ import { deliveryModes, lockableFields } from "../domain/applications.ts";
 import { scopes } from "../domain/tokens.ts";
 import { command, type Given, readNumber, readSeconds, repeatable, switches, valued } from "./arguments.ts";
 import { type AdminApi, type Fields, withAdminApi } from "./calls/admin-api.ts";
+import { applicationId } from "./calls/applications.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { filterHelp, filtersText, readFilters } from "./filters.ts";
 import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
@@ -95,7 +96,7 @@ function sentenceOf({
 const help = `Usage: onair apps <action> [options]
 
 Manages the applications of third parties, at a running server or in a data directory that no server
-uses.
+uses. ID is the id of an application, or its name.
 
   list                          lists all applications, with the state of their endpoints
   show ID                       shows an application, with the state of its endpoint
@@ -164,7 +165,7 @@ const options = {
 };
 type Values = Given<typeof options>;
 
-const needs = "the id of the application";
+const needs = "the id or name of the application";
 const actions = {
   list: { options: [...pagingNames, "by"] },
   show: { needs },
@@ -184,7 +185,7 @@ export const apps = command({
   choices: { by: ["requests"], delivery: deliveryModes, lock: lockableFields },
   actions,
   values: { scope: scopes },
-  async run({ action, words: [id = ""], values, env, out, mistakes, check }) {
+  async run({ action, words: [idOrName = ""], values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     const paging = readPaging(values, mistakes);
     const body = action.startsWith("rotate") ? rotationOf(values, mistakes) : fieldsOf(values, mistakes);
@@ -198,6 +199,7 @@ export const apps = command({
     await withAdminApi(target, async (api) => {
       if (action === "list" && values.by) return listByRequests(api, out);
       if (action === "list") return listApplications(api, paging, out);
+      const id = idOrName === "" ? "" : await applicationId(api, idOrName);
       const answer = await perform(api, action, id, body);
       if (action === "delete") await out.answer(answer, `${id} is deleted`);
       else await out.record(answer, forPeople(answer));

@@ -1,4 +1,7 @@
 import type { Audit } from "../api/admin/audit.ts";
+import { isNothing } from "../domain/audit.ts";
+import { auditedActions } from "../domain/audited-actions.ts";
+import { didYouMean } from "../server/settings/command-line.ts";
 import { command, readSince, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./calls/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
@@ -13,8 +16,8 @@ new values but without secrets. Names are those at the time of the change.
   --application NAME changes of the application with this name or id
   --user NAME        changes of the user with this username or id
   --key NAME         changes by the key or application with this name or id
-  --action ACTION    this operation, as named in the reference of the admin API, like
-                     changeApplication
+  --action ACTION    changes of this kind, as the list shows it, like "Changed application", or as
+                     the reference of the admin API names it, like changeApplication
   --object KIND      this kind of object, like applications or keys
   --object-id ID     the object with this id
   --after TIME, --before TIME
@@ -36,11 +39,13 @@ export const audit = command({
     ...switches("json"),
     ...valued("application", "user", "key", "action", "object", "object-id", "after", "before", "since"),
   },
+  values: { action: Object.keys(auditedActions) },
   async run({ values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     const paging = readPaging(values, mistakes);
     const from = readSince(values.since, mistakes);
-    const { application, user, key, action, object, "object-id": object_id, after, before, since } = values;
+    const action = readAction(values.action, mistakes);
+    const { application, user, key, object, "object-id": object_id, after, before, since } = values;
     if (since && (after || before)) mistakes.push("--since excludes --after and --before");
     check();
     const range = { after: from ?? after, before };
@@ -59,6 +64,22 @@ export const audit = command({
   },
 });
 
+/**
+ * Returns the operation that is named by its words or by its `operationId`, in any case; undefined when it is absent,
+ * or unknown, which adds a mistake.
+ */
+function readAction(text: string | undefined, mistakes: string[]): string | undefined {
+  if (text === undefined) return undefined;
+  const known = Object.entries(auditedActions);
+  const wanted = text.trim().toLowerCase();
+  const found = known.find((names) => names.some((name) => name.toLowerCase() === wanted));
+  if (found) return found[0];
+  mistakes.push(
+    `--action must be a change like "Changed application" or changeApplication, not "${text}".${didYouMean(text, known.flat())}`,
+  );
+  return undefined;
+}
+
 function cells({ at, actor, object, object_id, object_name, address, ...entry }: Audit): string[] {
   const what = [object, object_name, object_name === null ? object_id : `(${object_id})`];
   const changes = entry.changes.map(inWords).join(", ") || entry.fields.join(", ") || "-";
@@ -70,11 +91,12 @@ const maxValueLength = 60;
 
 function inWords({ field, from, to }: Audit["changes"][number]): string {
   const [before, after] = [from, to].map((value) => {
-    if (value === null) return "-";
+    if (isNothing(value)) return null;
     const text = typeof value === "string" ? value : JSON.stringify(value);
     return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
   });
-  return `${field}: ${before} → ${after}`;
+  if (after === null) return before === null ? field : `${field} removed, was ${before}`;
+  return before === null ? `${field} set to ${after}` : `${field}: ${before} → ${after}`;
 }
 
 /** An action with its counts. */

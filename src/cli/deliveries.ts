@@ -8,7 +8,8 @@ import { builtInEventNames } from "../domain/events/built-in.ts";
 import { escaped, printable } from "../runtime/terminal.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { command, type Given, readForward, readSince, switches, valued } from "./arguments.ts";
-import { type AdminApi, type Fields, withAdminApi } from "./calls/admin-api.ts";
+import { type AdminApi, type Fields, isServed, withAdminApi } from "./calls/admin-api.ts";
+import { applicationId, withApplicationNames } from "./calls/applications.ts";
 import { forward } from "./calls/forward.ts";
 import { askingAgain, poll } from "./calls/http.ts";
 import { Profiles } from "./calls/profiles.ts";
@@ -34,7 +35,7 @@ function deliveryColumns({ forOperator }: { readonly forOperator: boolean }): st
 }
 
 function deliveryCells(delivery: Delivery): string[] {
-  const { id, created_at, status, type, attempts, app_id, broadcaster_user_id } = delivery;
+  const { id, created_at, status, type, attempts, app_id, app_name, broadcaster_user_id } = delivery;
   const channel = delivery.broadcaster_username ?? String(broadcaster_user_id);
   const last = attempts.at(-1);
   const cells = [
@@ -46,7 +47,7 @@ function deliveryCells(delivery: Delivery): string[] {
     String(attempts.length),
     created_at,
   ];
-  return app_id === undefined ? cells : [...cells, app_id];
+  return app_id === undefined ? cells : [...cells, app_name ?? app_id];
 }
 
 /** Prints a delivery with its attempts, and the last request when it is known. */
@@ -268,13 +269,71 @@ export async function replay(
       },
     ).finally(() => display.end());
   }
+  // A small replay ends at once, so that its counts are final.
+  const until = performance.now() + (wait || "id" in which ? 0 : smallReplayMs);
+  await poll(
+    () => current.state === "running" && performance.now() < until,
+    async () => {
+      current = await api.showReplay(current.id);
+    },
+  );
   const { skipped, queued: _, matched: __, ...rest } = current;
   const queued = current.dry_run ? { would_be_queued: current.queued } : { queued: current.queued };
   const counts = { matched: current.matched, ...queued, ...skipped };
   const numbers = Object.entries(counts).map(([name, count]) => [name, counted(count)]);
   await out.record(current, { ...rest, ...Object.fromEntries(numbers) });
   if (!out.json && !current.dry_run) noteReplay(current, option);
+  if (!out.json && current.matched === 0 && current.state === "completed" && current.status === "missed")
+    await noteNothingMissed(api, current, option);
   return wait && current.state === "canceled";
+}
+
+/** The time that a new replay has to end before its progress is printed. */
+const smallReplayMs = 1_000;
+
+/** The most deliveries of a kind that are counted to explain a replay. */
+const mostCounted = 500;
+
+/** Says why a replay found nothing missed: what failed in its range is pending again, or has arrived since. */
+async function noteNothingMissed(api: DeliveriesApi, replay: ReplayAnswer, option: string): Promise<void> {
+  const { app_id, subscription_id, broadcaster_user_id, type, from, to } = replay;
+  const range = {
+    ...(app_id !== undefined && { application_id: app_id }),
+    ...(subscription_id !== null && { subscription_id }),
+    ...(broadcaster_user_id !== null && { broadcaster: broadcaster_user_id }),
+    ...(type !== null && { type }),
+    after: from,
+    before: to,
+  };
+  const found = async (status: string) => {
+    const pages = pagesOf({ limit: mostCounted, cursor: "" }, (page) =>
+      api.page({ ...range, status, ...page }),
+    );
+    return (await Array.fromAsync(pages)).flatMap(({ data }) => data);
+  };
+  const pending = await found("pending");
+  const again = pending.filter(({ attempts }) => attempts.length > 0);
+  const later = (await found("delivered")).filter(({ attempts }) => attempts.length > 1);
+  const next = again.flatMap(({ next_attempt_at }) => next_attempt_at ?? []).sort()[0];
+  const are = (count: number) => (count === 1 ? "is" : "are");
+  const counts: readonly [number, (count: number) => string][] = [
+    [
+      again.length,
+      (n) => `failed and ${are(n)} pending again${next === undefined ? "" : `, next at ${next}`}`,
+    ],
+    [later.length, () => "failed and arrived later"],
+    [pending.length - again.length, (n) => `${are(n)} waiting for the first attempt`],
+  ];
+  const shown = counts.flatMap(([n, what]) => {
+    const number = n >= mostCounted ? `at least ${counted(n)}` : counted(n);
+    return n > 0 ? `${number} ${what(n)}` : [];
+  });
+  note(`Nothing is missed of what was published since ${from}: ${shown.join("; ") || "no attempt failed"}.`);
+  const whose = app_id === undefined ? "" : ` --application ${app_id}`;
+  if (again.length > 0)
+    note(
+      `To send the pending ones now: onair deliveries replay${whose} --from ${from} --status failing${option}`,
+    );
 }
 
 function noteReplay({ id, app_id, state, queued }: ReplayAnswer, option: string): void {
@@ -338,7 +397,8 @@ Otherwise, with ONAIR_TOKEN or a profile of "onair login", it uses the public AP
 that application; --profile and --token always choose this. With none of these, it uses the data
 directory onair-data.
 
-  --application ID   for operators: of this application; required for replay
+  --application APPLICATION
+                     for operators: of the application with this id or name; required for replay
   --url URL          the admin listener (ONAIR_ADMIN_URL), or with a token the public listener
                      (ONAIR_URL)
   --data DIR         for operators: a data directory that no server uses. Nothing is sent before
@@ -402,30 +462,36 @@ export const deliveries = command({
     const perform = async (
       api: DeliveriesApi,
       { option, keptSecret = () => null }: Pick<Target, "option"> & { keptSecret?: () => string | null },
+      filters: Values,
     ): Promise<number> => {
       const again = { api, out, wait: values.wait ?? false, option };
-      if (action === "list") await list(api, paging, { ...values, ...(after && { after }) }, out, !isOwn);
+      if (action === "list") await list(api, paging, { ...filters, ...(after && { after }) }, out, !isOwn);
       else if (action === "show") {
         const delivery = await api.show(id ?? "");
         if (url === null) await printDelivery(delivery, out);
         else return (await forwardAgain(delivery, { url, given, keptSecret, out })) ? ok : failed;
       } else if (action === "retry") return (await retry(id ?? "", again)) ? failed : ok;
-      else return (await replay(await requested(api, id, values, after), again)) ? failed : ok;
+      else return (await replay(await requested(api, id, filters, after), again)) ? failed : ok;
       return ok;
     };
     if (isOwn && action === "release") mistakes.push("release is for operators: set ONAIR_ADMIN_KEY");
     if (isOwn) {
       const target = readPublicTarget(values, env, mistakes);
       check();
-      return withPublicApi(target, (api) => perform(ownDeliveries(api), target));
+      return withPublicApi(target, (api) => perform(ownDeliveries(api), target, values));
     }
     const target = readTarget(values, env, mistakes);
     if (mistakes.some((one) => one.includes("ONAIR_ADMIN_KEY"))) mistakes.push(withoutKey(env));
-    if ((values.wait || values.follow) && !target.server)
+    if ((values.wait || values.follow) && !(await isServed(target)))
       mistakes.push(`--${values.wait ? "wait" : "follow"} needs a running server: name it with --url`);
     check();
     if (action === "release") return release(target, out);
-    return withAdminApi(target, (api) => perform(allDeliveries(api), target)).catch((error) => {
+    const asOperator = async (api: AdminApi) => {
+      const { application } = values;
+      const named = application === undefined ? {} : { application: await applicationId(api, application) };
+      return perform(allDeliveries(api), target, { ...values, ...named });
+    };
+    return withAdminApi(target, asOperator).catch((error) => {
       const isNameless = !namesData(values);
       throw error instanceof UsageError && isNameless
         ? new UsageError(`${error.message}\n${withoutKey(env)}`)
@@ -557,7 +623,10 @@ type OperatorDelivery = Omit<Static<typeof OwnedDelivery>, "attempts"> &
 type WithoutApplication<T extends { app_id: string }> = Omit<T, "app_id"> & Partial<Pick<T, "app_id">>;
 
 /** A delivery of either API; a single delivery also has the last request. */
-export type Delivery = WithoutApplication<OperatorDelivery>;
+export type Delivery = WithoutApplication<OperatorDelivery> & {
+  /** For operators; null if the application was deleted. */
+  readonly app_name?: string | null;
+};
 
 /** A replay of either API. */
 export type ReplayAnswer = WithoutApplication<Static<typeof OwnedReplay>>;
@@ -577,9 +646,16 @@ export function allDeliveries(api: AdminApi): DeliveriesApi {
   const deliveries = "/admin/v1/deliveries";
   const replays = "/admin/v1/replays";
   const at = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`;
+  const named = withApplicationNames(api);
   return {
-    page: (query) => api.get(deliveries, given(query)),
-    show: (id) => api.get(at(deliveries, id)),
+    async page(query) {
+      const page = await api.get<ListPage<OperatorDelivery>>(deliveries, given(query));
+      return { ...page, data: await named(page.data) };
+    },
+    async show(id) {
+      const delivery = await api.get<OperatorDelivery>(at(deliveries, id));
+      return (await named([delivery]))[0] ?? delivery;
+    },
     retry: (id) => api.json({ method: "POST", path: `${at(deliveries, id)}/retry` }),
     startReplay: (range) => api.json({ method: "POST", path: replays, json: range }),
     showReplay: (id) => api.get(at(replays, id)),

@@ -5,7 +5,7 @@ import { checkArguments } from "../server/settings/command-line.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./calls/admin-api.ts";
-import { namesData, readTarget, targetHelp, targetOptions } from "./calls/target.ts";
+import { namesData, readTarget, refuseContent, targetHelp, targetOptions } from "./calls/target.ts";
 import { type Command, UsageError } from "./command.ts";
 import { didYouMeanType } from "./event-types.ts";
 import { sizeOf, streamOf } from "./input.ts";
@@ -53,6 +53,7 @@ const publishing = command({
     const withoutServer = { ...env, ONAIR_URL: undefined, ONAIR_ADMIN_URL: undefined };
     const targetEnv = action === "types" && !isAsked ? withoutServer : env;
     const target = readTarget(values, targetEnv, mistakes);
+    refuseContent(values, 'name a file with the event as JSON, or "-" for standard input', mistakes);
     check();
     if (action === "types") {
       const more = isAsked ? await withAdminApi(target, registeredTypes) : [];

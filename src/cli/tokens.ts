@@ -3,14 +3,15 @@ import type { Tokens } from "../api/admin/tokens.ts";
 import { scopes } from "../domain/tokens.ts";
 import { command, readSeconds, repeatable, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./calls/admin-api.ts";
+import { applicationId } from "./calls/applications.ts";
 import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
 import type { Output } from "./output/output.ts";
 import { countOf, note } from "./output/print.ts";
 
 const help = `Usage: onair tokens <action> <application> [options]
 
-Manages the access tokens of an application, at a running server or in a data directory that no
-server uses. Only hashes of the tokens are stored.
+Manages the access tokens of an application, which its id or name stands for, at a running server or
+in a data directory that no server uses. Only hashes of the tokens are stored.
 
   create         makes a token; it is shown only once
   list           lists the tokens with their ids, scopes, last use and expiry
@@ -27,7 +28,7 @@ Exit code: 0 on success, 1 on failure, 2 for wrong usage.
 `;
 
 const methods = { create: "POST", list: "GET", revoke: "DELETE" } as const;
-const needs = "the id of the application";
+const needs = "the id or name of the application";
 
 export const tokens = command({
   summary: "create, list and revoke access tokens of an application",
@@ -39,14 +40,14 @@ export const tokens = command({
     revoke: { needs, most: 2 },
   },
   values: { scope: scopes },
-  async run({ action, words: [id = "", tokenId], values, env, out, mistakes, check }) {
+  async run({ action, words: [idOrName = "", tokenId], values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     const { scope, "expires-in": expiresIn } = values;
     const expires_in = readSeconds("expires-in", expiresIn, mistakes);
     check();
     const body = { ...(scope && { scopes: scope }), expires_in };
-    const path = `/admin/v1/applications/${encodeURIComponent(id)}/tokens`;
     await withAdminApi(target, async (api) => {
+      const path = `/admin/v1/applications/${await applicationId(api, idOrName)}/tokens`;
       if (tokenId !== undefined) {
         await api.send({ method: "DELETE", path: `${path}/${encodeURIComponent(tokenId)}` });
         return out.answer({ revoked: 1 }, "1 token revoked");

@@ -21,7 +21,7 @@ import {
 } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
 import { type Forwarded, forward } from "./calls/forward.ts";
-import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
+import { readTarget, refuseContent, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
 import { didYouMeanType } from "./event-types.ts";
 import type { Output } from "./output/output.ts";
@@ -78,6 +78,11 @@ export const trigger = command({
     const count = readNumber("count", values.count, mistakes, 1) ?? 1;
     if (count > mostEvents) mistakes.push(`--count must be at most ${counted(mostEvents)}`);
     if (count > 1 && forward !== undefined && !once) mistakes.push("--count with --forward needs --once");
+    refuseContent(
+      values,
+      'to change the example use --set PATH=VALUE; "onair events publish" takes a file with whole events',
+      mistakes,
+    );
     if (values.forward !== undefined)
       return checkLocally({ ...sample, count }, values, { env, out, mistakes });
     if (values.secret !== undefined || values.once) mistakes.push("--secret and --once need --forward");

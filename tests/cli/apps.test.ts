@@ -175,7 +175,7 @@ describe("wrong usage", () => {
   test.each<[string[], string]>([
     [["apps"], "The action must be one of list, show, create, change, delete"],
     [["apps", "constructor"], "The action must be one of"],
-    [["apps", "show"], "The id of the application is missing"],
+    [["apps", "show"], "The id or name of the application is missing"],
     [["apps", "create"], "--name is missing"],
     [["apps", "change", "x"], "Nothing to change: give at least one option"],
     [["apps", "change", "x", "--enable", "--disable"], "exclude each other"],

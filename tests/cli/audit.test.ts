@@ -21,7 +21,7 @@ test("lists changes with their actors, newest first, and applies filters", async
     "ONAIR_ADMIN_KEY",
     "Changed application",
     `applications Audited (${id})`,
-    "rate_limit: - → 5",
+    "rate_limit set to 5",
   ]);
   expect(second).toContain("Created application");
   const filtered = await printedJson<List>(["audit", "--action", "createApplication"], { env });
@@ -33,6 +33,27 @@ test("lists changes with their actors, newest first, and applies filters", async
   expect(await counts("--user", "Audited")).toBe(0);
   const none = await run(["audit", "--since", "1h", "--key", "nobody"], { env });
   expect([none.code, none.stdout, none.stderr]).toEqual([0, "", "There are no such changes.\n"]);
+});
+
+test("says what was empty before or is empty after, and what was replaced", async () => {
+  const { id } = await server.application({ name: "Emptied", webhook_url: "https://one.example/" });
+  const path = `/admin/v1/applications/${id}`;
+  for (const webhook_url of ["https://two.example/", null])
+    await server.admin("PATCH", path, { webhook_url });
+  const { stdout } = await run(["audit", "--application", id], { env });
+  const changes = stdout.split("\n").map((line) => line.split(/ {2,}/)[4] ?? "");
+  expect(changes[1]).toBe("webhook_url removed, was https://two.example/");
+  expect(changes[2]).toBe("webhook_url: https://one.example/ → https://two.example/");
+  expect(changes[3]).toContain("webhook_url set to https://one.example/");
+});
+
+test("--action takes the words of the list in any case, and suggests the nearest for a mistyped one", async () => {
+  const counts = async (action: string) =>
+    (await printedJson<List>(["audit", "--application", id, "--action", action], { env })).data.length;
+  for (const action of ["changeApplication", "Changed application", "changed APPLICATION"])
+    expect([action, await counts(action)]).toEqual([action, 1]);
+  const { code, stderr } = await run(["audit", "--action", "Chnaged application"], { env });
+  expect([code, stderr]).toEqual([2, expect.stringContaining("Did you mean Changed application?")]);
 });
 
 test("shows the counts of a snapshot of livestreams", async () => {

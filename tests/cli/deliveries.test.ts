@@ -30,7 +30,7 @@ beforeAll(async () => {
   server = await startServer({ data: directory });
   to = ["--url", server.adminUrl];
   await server.load("users", users);
-  app = await server.application({ webhook_url: receiver.url });
+  app = await server.application({ name: "Gift bot", webhook_url: receiver.url });
   await subscribe(server, app, ["kicks.gifted"]);
   await publish(server, event("kicks.gifted"));
   await receiver.arrived(1);
@@ -80,8 +80,11 @@ test("list prints each delivery's outcome, show prints the whole exchange, and n
   const { id } = await first();
   const listed = await onair("list", "--application", app.id, "--status", "pending");
   expect(listed.stdout).toMatch(
-    new RegExp(`^ID .*\\n${id} +pending +500 +kicks.gifted +xqcow +1 +\\S+Z +${app.id}\\n$`),
+    new RegExp(`^ID .*\\n${id} +pending +500 +kicks.gifted +xqcow +1 +\\S+Z +Gift bot\\n$`),
   );
+  expect(await first()).toMatchObject({ app_id: app.id, app_name: "Gift bot" });
+  expect((await onair("list", "--application", "gift BOT")).stdout).toContain(id);
+  expectFailure(await onair("list", "--application", "gift bit"), 1, "Did you mean Gift bot?");
   const none = await onair("list", "--status", "failed");
   expect(none.stdout).toBe("");
   expect(none.stderr).toContain(
@@ -105,6 +108,19 @@ test("list --event prints the deliveries of one event", async () => {
   );
 });
 
+test("a replay of what was missed says why it found nothing, and how to send what is pending", async () => {
+  const told = await onair("replay", "--application", "Gift bot", "--since", "last_failure");
+  expect(told.code).toBe(0);
+  expect(told.stdout).toMatch(/^state +completed$/m);
+  expect(told.stderr).toMatch(/^Nothing is missed .*: 1 failed and is pending again, next at 20\S+Z\.$/m);
+  const advice =
+    / replay --application \S+ --from \S+ --status failing --url \S+$/m.exec(told.stderr)?.[0] ?? "";
+  const before = receiver.received.length;
+  await printedJson(["deliveries", ...advice.trim().split(" ")], { env });
+  await receiver.arrived(before + 1);
+  await settled(server);
+});
+
 test("retry and replay send again", async () => {
   status = 204;
   const { id } = await first();
@@ -118,6 +134,8 @@ test("retry and replay send again", async () => {
   const asked = ["--application", app.id, "--from", at(-60_000), "--to", at(60_000)];
   const missed = await answered<object>("replay", ...asked, "--dry-run");
   expect(missed).toMatchObject({ state: "completed", status: "missed", queued: 0 });
+  const why = await onair("replay", ...asked, "--dry-run");
+  expect(why.stderr).toContain(": 1 failed and arrived later.");
   asked.push("--status", "any");
   const counted = await answered<object>("replay", ...asked, "--dry-run");
   expect(counted).toMatchObject({ state: "completed", queued: 1, app_id: app.id });
@@ -161,7 +179,7 @@ describe("wrong usage is reported and changes nothing", () => {
       ["list", "--after", "2026-01-14T16:00:00Z", "--before", "2026-01-14T15:00:00Z"],
       "--before must be later than",
     ],
-    [["replay", "--application", "x", ...range], "--application is not an application"],
+    [["replay", "--application", "x", ...range], 'There is no application "x"'],
     [["replay", "x"], "There is no replay with this id"],
   ])("%j is refused by the server", async (args, message) => {
     expectFailure(await onair(...args), 1, message);

@@ -91,6 +91,15 @@ describe("onair dev", () => {
       const other = await run(["apps", "list", "--json"], { env: { ...env, ...named }, cwd });
       expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("There is no data in ")]);
     }
+    // The key that it printed is for it, and another one is for another platform.
+    const withKey = (key: string) =>
+      run(["deliveries", "list", "--json"], { env: { ...env, ONAIR_ADMIN_KEY: key }, cwd });
+    expect(await withKey(first.admin_key)).toMatchObject({ code: 0 });
+    const refused = await withKey("of another platform");
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining(`ONAIR_ADMIN_KEY is not the key of "onair dev" at ${first.admin_url}`),
+    ]);
     // A profile of the user wins.
     const profile = { url: first.public_url, clientId: first.guide.client_id, clientSecret: "wrong" };
     writeFileSync(join(home, "onair", "profiles", "default.json"), JSON.stringify(profile), { mode: 0o600 });

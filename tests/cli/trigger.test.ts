@@ -156,6 +156,7 @@ describe("onair trigger", () => {
     [["channel.followed", "--broadcaster", "999999"], 1, "There is no user with this id"],
     [["channel.followed", "--idempotency-key", "x"], 2, "--idempotency-key is not a known option"],
     [["channel.followed", "--once"], 2, "--secret and --once need --forward"],
+    [["channel.followed", "--data", '{"follower": {}}'], 2, "use --set PATH=VALUE"],
     [[], 2, 'The type of the event, one of "onair events types", is missing'],
   ])("%p: exit code %i, %s", async (args, code, message) => {
     const before = receiver.received.length;

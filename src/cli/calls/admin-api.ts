@@ -2,6 +2,7 @@ import { errorOf, OnairError } from "../../client/http.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
 import { openAdminOnData } from "../../server/admin.ts";
 import { storageAt } from "../../server/storage.ts";
+import { UsageError } from "../command.ts";
 import { note } from "../output/print.ts";
 import { adminRefusal, request } from "./http.ts";
 import { requireData, type Target } from "./target.ts";
@@ -55,11 +56,22 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   }
 }
 
+/** Whether the admin API of a target is that of a running server. */
+export async function isServed({ server, dev, location }: Target): Promise<boolean> {
+  return server !== null || (dev !== null && !(await (await storageAt(location)).hasData()));
+}
+
 /** Returns the server of `onair dev` for a command that names nothing, where there is no data; null for none. */
-async function serverOfDev({ dev, location }: Target): Promise<Target["server"]> {
-  if (dev === null || (await (await storageAt(location)).hasData())) return null;
-  note(`Using "onair dev" at ${dev.url.origin}, because no server or data is named`);
-  return { ...dev, certificate: null };
+async function serverOfDev(target: Target): Promise<Target["server"]> {
+  const { dev } = target;
+  if (dev === null || !(await isServed(target))) return null;
+  const { url, key } = dev;
+  if (key === null)
+    throw new UsageError(
+      `No server or data is named, and ONAIR_ADMIN_KEY is not the key of "onair dev" at ${url.origin}: unset it to use that platform, or name another server with --url`,
+    );
+  note(`Using "onair dev" at ${url.origin}, because no server or data is named`);
+  return { url, key, certificate: null };
 }
 
 /** A log that keeps the last internal error, because an error answer does not describe internal errors. */

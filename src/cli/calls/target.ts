@@ -36,8 +36,11 @@ export interface Target {
   } | null;
   /** The location of the data, used without a server. */
   readonly location: DataLocation;
-  /** The server of `onair dev`, used if neither a server nor data is named, and there is no data at the location. */
-  readonly dev: { readonly url: URL; readonly key: string } | null;
+  /**
+   * The server of `onair dev`, used if neither a server nor data is named, and there is no data at the location. The
+   * key is null when the environment has another key.
+   */
+  readonly dev: { readonly url: URL; readonly key: string | null } | null;
   readonly allowPrivateWebhooks: boolean;
   /** The setting for snapshots of livestreams, used without a server. */
   readonly confirmAbovePercent: number;
@@ -100,7 +103,7 @@ export function readTarget(given: GivenTarget, env: Environment, mistakes: strin
   return {
     server: url && key ? { url, key, certificate } : null,
     location: locationOf(config),
-    dev: isNothingNamed(given, env) ? devServer(env) : null,
+    dev: isNothingNamed(given, env) ? devServer(env, mistakes) : null,
     allowPrivateWebhooks: config.allowPrivateWebhooks,
     confirmAbovePercent: config.confirmSnapshotAbove,
     backups: config,
@@ -109,12 +112,10 @@ export function readTarget(given: GivenTarget, env: Environment, mistakes: strin
   };
 }
 
-/** Variables that name a server, data, or a key. */
+/** Variables that name a server or data. */
 const placeVariables = [
   "ONAIR_ADMIN_URL",
   "ONAIR_URL",
-  "ONAIR_ADMIN_KEY",
-  "ONAIR_ADMIN_KEY_FILE",
   "ONAIR_DATA",
   "ONAIR_DATABASE",
   "ONAIR_DATABASE_FILE",
@@ -125,8 +126,11 @@ function isNothingNamed(given: GivenTarget, env: Environment): boolean {
   return given.url === undefined && !namesData(given) && placeVariables.every((name) => !env[name]);
 }
 
-/** Returns the server of the profile that `onair dev` stores; null without one. It is on this machine. */
-function devServer(env: Environment): Target["dev"] {
+/**
+ * Returns the server of the profile that `onair dev` stores; null without one. It is on this machine. A key in the
+ * environment that is not its own is probably that of a real platform, and not for it.
+ */
+function devServer(env: Environment, mistakes: string[]): Target["dev"] {
   let admin: Profile["admin"];
   try {
     admin = new Profiles(env).find(devProfile)?.admin;
@@ -135,7 +139,18 @@ function devServer(env: Environment): Target["dev"] {
     return null;
   }
   const url = admin && URL.parse(admin.url);
-  return admin && url && isLoopback(url.hostname) ? { url, key: admin.key } : null;
+  if (!admin || !url || !isLoopback(url.hostname)) return null;
+  const key = adminKeyOf(env, mistakes) ?? admin.key;
+  return { url, key: key === admin.key ? key : null };
+}
+
+/**
+ * Adds a mistake when `--data`, which names a directory, is given the content of an event or request.
+ * @param instead says how to give content to this command
+ */
+export function refuseContent({ data }: NamedData, instead: string, mistakes: string[]): void {
+  if (data !== undefined && /^\s*[{[@]|=/.test(data) && !existsSync(data))
+    mistakes.push(`--data names a data directory, and "${data}" is none: ${instead}`);
 }
 
 /** Returns the location of the data for a command that never uses a server. */

@@ -1,0 +1,56 @@
+import { didYouMean } from "../../server/settings/command-line.ts";
+import type { ListPage } from "../output/output.ts";
+import type { AdminApi } from "./admin-api.ts";
+
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+const path = "/admin/v1/applications";
+/** The maximum number of applications in one answer. */
+const mostAtOnce = 100;
+
+const idForm = /^[0-9A-Z]{26}$/;
+
+/** Returns the id of the application with this id or name, in any case. Throws if it is not exactly one. */
+export async function applicationId(api: AdminApi, idOrName: string): Promise<string> {
+  if (idForm.test(idOrName)) return idOrName;
+  const { data } = await api.get<ListPage<Named>>(path, { name: idOrName, limit: mostAtOnce });
+  const [found, ...others] = data.filter(({ name }) => name.toLowerCase() === idOrName.toLowerCase());
+  if (found && others.length === 0) return found.id;
+  if (found) {
+    const ids = [found, ...others].map(({ id }) => id).join(", ");
+    throw new Error(`Several applications are called "${idOrName}": name one by its id: ${ids}`);
+  }
+  const some = await api.get<ListPage<Named>>(path, { limit: mostAtOnce });
+  const names = some.data.map(({ name }) => name);
+  const meant = didYouMean(idOrName, names);
+  throw new Error(`There is no application "${idOrName}".${meant} "onair apps list" lists all.`);
+}
+
+/** An object of an application. */
+interface Owned {
+  readonly id: string;
+  readonly app_id: string;
+}
+
+/**
+ * Returns a function that adds the names of their applications to up to 100 objects; null for a deleted application.
+ * Known names are not requested again.
+ */
+export function withApplicationNames(api: AdminApi) {
+  const names = new Map<string, string>();
+  return async <T extends Owned>(objects: readonly T[]) => {
+    const wanted = [...new Set(objects.map(({ app_id }) => app_id))].filter((id) => !names.has(id));
+    if (wanted.length > 0) {
+      const query = new URLSearchParams(wanted.map((id): [string, string] => ["id", id]));
+      query.set("limit", String(mostAtOnce));
+      const { data } = await api.get<ListPage<Named>>(`${path}?${query}`);
+      for (const { id, name } of data) names.set(id, name);
+    }
+    return objects.map(({ id, app_id, ...rest }) => {
+      return { id, app_id, app_name: names.get(app_id) ?? null, ...rest };
+    });
+  };
+}

@@ -231,9 +231,9 @@ const rawStatements = [
   "store/sqlite/copy.ts",
   "store/sqlite/deliveries.ts",
   "store/sqlite/delivery-rows.ts",
-  "store/sqlite/livestreams.ts",
   "store/sqlite/matches.ts",
   "store/sqlite/migrations.ts",
+  "store/sqlite/nouns.ts",
   "store/sqlite/open.ts",
   "store/sqlite/publish.ts",
   "store/sqlite/queue.ts",
@@ -242,7 +242,6 @@ const rawStatements = [
   "store/sqlite/snapshots.ts",
   "store/sqlite/staged.ts",
   "store/sqlite/storage-check.ts",
-  "store/sqlite/subscriptions.ts",
   "store/sqlite/users.ts",
 ];
 

@@ -1,5 +1,5 @@
 import type { Role } from "../domain/operator-keys.ts";
-import { applicationRoutes, secretRoutes, usageRoutes } from "./admin/applications.ts";
+import { applicationRoutes, filterRoutes, secretRoutes, usageRoutes } from "./admin/applications.ts";
 import { auditRoutes } from "./admin/audit.ts";
 import { backupRoutes } from "./admin/backups.ts";
 import { channelListRoute, livestreamListRoute } from "./admin/channels.ts";
@@ -8,7 +8,6 @@ import { deliveryRoutes, replayRoutes } from "./admin/deliveries.ts";
 import { backlogRoute, endpointRoutes, subscriptionRoutes } from "./admin/endpoints.ts";
 import { catalogueRoute, eventTypeRoutes } from "./admin/event-types.ts";
 import { eventRoutes, previewRoute } from "./admin/events.ts";
-import { filterRoutes } from "./admin/filters.ts";
 import { keyRoutes } from "./admin/keys.ts";
 import {
   type AdminDeps,
@@ -32,7 +31,7 @@ import { userLookupRoutes } from "./admin/users.ts";
 import { docsRoutes } from "./http/docs.ts";
 import { ownLook } from "./http/pages.ts";
 import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
-import { openApiRoutes } from "./openapi/documents.ts";
+import { openApiRoutes } from "./openapi/routes.ts";
 
 type Deps = AdminDeps & { readonly sessions: OperatorSessions };
 type Row = RouteRow<AdminListener, Deps, readonly Role[] | "keyless" | "anyone" | "unlimited">;

@@ -2,8 +2,9 @@ import { docsRoutes } from "./http/docs.ts";
 import { ownLook } from "./http/pages.ts";
 import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
 import { oauthRoutes, oauthTokenRoutes } from "./oauth.ts";
-import { openApiRoutes } from "./openapi/documents.ts";
+import { openApiRoutes } from "./openapi/routes.ts";
 import { applicationRoutes } from "./public/application.ts";
+import { assetRoutes, fontRoute } from "./public/assets.ts";
 import { categoryRoutes } from "./public/categories.ts";
 import { deliveryRoutes } from "./public/deliveries.ts";
 import { noticeRoutes } from "./public/endpoint.ts";
@@ -18,7 +19,6 @@ import {
   type TokenListener,
   withTokens,
 } from "./public/listener.ts";
-import { assetRoutes, fontRoute } from "./public/pages.ts";
 import {
   ownerLoginRoutes,
   portalCookie,

@@ -2,10 +2,16 @@ import type { AnswerOf, Client } from "../client/create-client.ts";
 import { deliveryModes } from "../domain/applications.ts";
 import { command, type Given, readSeconds, repeatable, switches, valued } from "./arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
-import { filterHelp, filtersText, readFilters } from "./filters.ts";
 import type { Output } from "./output/output.ts";
 import { counted, note, recordLines, table } from "./output/print.ts";
-import { readWebhookHeaders, webhookHeaderHelp, webhookHeadersText } from "./webhook-headers.ts";
+import {
+  filterHelp,
+  filtersText,
+  readFilters,
+  readWebhookHeaders,
+  webhookHeaderHelp,
+  webhookHeadersText,
+} from "./receiving.ts";
 
 const help = `Usage: onair app show
        onair app change [--webhook-url URL] [--webhook-header HEADER …] [--filter TYPE=CONDITION …]

@@ -8,11 +8,17 @@ import { command, type Given, readNumber, readSeconds, repeatable, switches, val
 import { type AdminApi, type Fields, withAdminApi } from "./calls/admin-api.ts";
 import { applicationId } from "./calls/applications.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
-import { filterHelp, filtersText, readFilters } from "./filters.ts";
 import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
 import type { ListPage, Output } from "./output/output.ts";
 import { note } from "./output/print.ts";
-import { readWebhookHeaders, webhookHeaderHelp, webhookHeadersText } from "./webhook-headers.ts";
+import {
+  filterHelp,
+  filtersText,
+  readFilters,
+  readWebhookHeaders,
+  webhookHeaderHelp,
+  webhookHeadersText,
+} from "./receiving.ts";
 
 /** An application and an endpoint in the admin API's form. */
 type ApplicationAnswer = Static<typeof ApplicationSchema>;

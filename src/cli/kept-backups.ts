@@ -80,7 +80,7 @@ export async function keptSource(
     throw new UsageError(`There is no backup ${id} in ${shown}; onair backup list --from ${shown} lists all`);
   const { name, size } = found;
   const open = () => destination.read(name, { start: 0, end: size });
-  return { source: { shown: `${shown.replace(/\/$/, "")}/${name}`, name, open }, size };
+  return { source: { label: `${shown.replace(/\/$/, "")}/${name}`, name, open }, size };
 }
 
 /** A backup in a list. */

@@ -1,7 +1,7 @@
 import { adminApp } from "../api/admin.ts";
 import { rateLimiter } from "../api/http/access.ts";
 import { Traffic } from "../api/http/context.ts";
-import { openApi30Path, openApiPath } from "../api/openapi/documents.ts";
+import { openApi30Path, openApiPath } from "../api/openapi/routes.ts";
 import { publicApp } from "../api/public.ts";
 import { urlOf } from "../runtime/client-address.ts";
 import { createLog } from "../runtime/log.ts";

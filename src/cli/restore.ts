@@ -77,7 +77,7 @@ export const restore = command({
     }).finally(() => display.end());
     await out.answer(
       { data, ...restored, ...counts },
-      `${data} has the database of ${source.shown} ${took()}: ${shownCounts(counts)}.\n${next(data, values)}`,
+      `${data} has the database of ${source.label} ${took()}: ${shownCounts(counts)}.\n${next(data, values)}`,
     );
   },
 });

@@ -47,7 +47,7 @@ interface AttemptOptions {
   readonly random: () => number;
   /** Called with the application when the result of a requested delivery is on disk. */
   readonly requestRecorded: (applicationId: string) => void;
-  /** Called with the outcome of each attempt, and of each delivery that ends without one. */
+  /** Called with the outcome of each attempt, and of each delivery that ends without an attempt. */
   readonly ended: (outcome: EndedDelivery) => void;
 }
 
@@ -64,7 +64,7 @@ interface DispatcherOptions
   readonly connections: number;
   /** Whether sending is suspended; the owner of the flag calls `resume` when that ends. */
   readonly isHeld: () => boolean;
-  /** Called when a user requested deliveries (a retry or replay) from another process for an endpoint of this one. */
+  /** Called when a user requested deliveries from another process for an endpoint of this process. */
   readonly requested: () => void;
   /** Called with the applications whose endpoints have new notices. */
   readonly noticed: (applicationIds: readonly string[]) => void;
@@ -102,8 +102,9 @@ export interface DispatcherStats {
 
 /** Backpressure: no attempt begins while this many results are not on disk, because the disk is full or slow. */
 const maxUnrecorded = 4_096;
-/** The share of connections for a priority and all less urgent ones together. The rest is for more urgent ones. */
+/** The share of connections for a priority and all less urgent priorities. The rest is for more urgent priorities. */
 const connectionPart: Readonly<Record<Priority, number>> = { new: 1, bulk: 7 / 8, backlog: 1 / 2 };
+/** The wait after a failed look-up. */
 const lookUpAgainAfterMs = second;
 /** A smaller difference between the two clocks is an adjustment (slew), or a busy machine. */
 const leastClockJumpMs = minute;
@@ -276,7 +277,7 @@ interface RunnerOptions extends AttemptOptions {
 interface Runner {
   /** The number of attempts in progress. */
   readonly inFlight: number;
-  /** The number of attempts in progress that began with this priority or a less urgent one. */
+  /** The number of attempts in progress that began with this or a less urgent priority. */
   inFlightFrom(priority: Priority): number;
   /** Processes the next delivery of a queue: take → sign → send → judge → record. Never rejects. */
   deliver(queue: EndpointQueue, startedAt: number): Promise<void>;

@@ -108,10 +108,10 @@ function redirectAdvice({ url, location }: Diagnosed): string {
   if (location === null) return "a redirect, which is not followed: set the webhook URL to its target.";
   const to = URL.parse(location, url);
   const from = URL.parse(url);
-  const shown = cut(to?.href ?? location, longestLocation);
+  const target = cut(to?.href ?? location, longestLocation);
   const isOtherScheme = to && from && to.protocol !== from.protocol && to.hostname === from.hostname;
   const question = isOtherScheme ? "http or https? " : "";
-  return `a redirect to ${shown}, which is not followed. ${question}Set the webhook URL to the receiver's own address.`;
+  return `a redirect to ${target}, which is not followed. ${question}Set the webhook URL to the receiver's own address.`;
 }
 
 /** Statuses with which receivers reject requests that they could not verify. */

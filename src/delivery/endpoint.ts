@@ -8,8 +8,10 @@ import { gone, isOverloaded, maxRetryAfterMs, type OutcomeClass } from "./retry.
 import { DeliveryQueue, type Priority } from "./scheduler.ts";
 import type { SendResult } from "./send/send.ts";
 
-/** The least and the most deliveries of one claim. */
-const [minClaim, maxClaim] = [8, 128];
+/** The least deliveries that a claim takes, if as many are due. */
+const minClaim = 8;
+/** The most deliveries that a claim takes. */
+const maxClaim = 128;
 /**
  * A claim takes no more deliveries than start within this time, unless `minClaim` is more: deliveries to slow endpoints
  * take memory from others.
@@ -37,7 +39,7 @@ interface AttemptStart {
   readonly delivery: DueDelivery;
   /** The state of the application with which the attempt is signed. */
   readonly recipient: Recipient;
-  /** The pace of the endpoint generation at the start. The queue may have a newer one when the attempt ends. */
+  /** The pace of the endpoint generation at the start. The queue may have a newer pace when the attempt ends. */
   readonly pace: Pace;
   /** The priority of the queue at the start. */
   readonly priority: Priority;
@@ -82,7 +84,7 @@ export class InFlightAttempt {
     return !this.#isOutdated && !this.#isInDoubt && !this.queue.isLost;
   }
 
-  /** Whether the endpoint that was called is a former one: the URL has changed since, or the endpoint was enabled. */
+  /** Whether the called endpoint is of a former generation: the URL has changed since, or the endpoint was enabled. */
   get isFormer(): boolean {
     return this.recipient.endpoint_generation !== this.queue.generation;
   }
@@ -290,7 +292,7 @@ export class EndpointQueue {
     return this.#isDisabled || this.#pace.resumeAt > now;
   }
 
-  /** Whether a delivery that is published now may go directly into memory: no older one waits in the store. */
+  /** Whether a delivery that is published now may go directly into memory: no older delivery waits in the store. */
   canTake(now: number): boolean {
     if (this.#hasBacklog || this.#isClaiming || this.#returning > 0) return false;
     return !this.#pace.isOpen && !this.isSuspended(now);
@@ -316,7 +318,7 @@ export class EndpointQueue {
     return this.#hasBacklog ? this.#claimsAsNew : 0;
   }
 
-  /** Whether the endpoint's attempts take half of the connections. `free` is the number of free ones. */
+  /** Whether the endpoint's attempts take half of the connections. @param free the number of free connections */
   exceedsShare(free: number): boolean {
     return this.#pace.inFlight > 0 && this.#attempts.size * 2 >= free;
   }
@@ -338,7 +340,7 @@ export class EndpointQueue {
   }
 
   /**
-   * Applies the result of a look-up, unless the application has changed since it began; then another one is needed.
+   * Applies the result of a look-up, unless the application has changed since it began; then another look-up is needed.
    * `recipient` is null if the application does not exist or receives nothing.
    */
   lookedUp(begun: number, recipient: Recipient | null, endpoint: Endpoint | null, now: number): void {

@@ -112,7 +112,7 @@ export interface EngineObserver {
   streamed(applicationIds: readonly string[]): void;
   /** Called some times a second, while outcomes are watched, with outcomes of deliveries and with changes. */
   outcomes(batches: readonly OutcomeBatch[], changed: readonly Changed[]): void;
-  /** Called with notifications of other replicas; with `missed` when earlier ones may have been lost. */
+  /** Called with notifications of other replicas; with `missed` when earlier notifications may have been lost. */
   replicaNotification(notification: ReplicaNotification): void;
 }
 
@@ -406,7 +406,7 @@ export class Reports {
     this.#collector.watch(watched);
   }
 
-  /** Reports an attempt, or the end of a delivery without one. */
+  /** Reports an attempt, or the end of a delivery without an attempt. */
   readonly ended = (outcome: EndedDelivery): void => {
     const at = this.#options.now();
     countDelivery(this.#options.counter, outcome, at);

@@ -113,7 +113,7 @@ export function storingStatistics(
         await pause(storeEveryMs, signal);
         await flush();
       }
-      // Counts that were made while the last ones were being stored.
+      // Counts that were made while the former counts were being stored.
       await flush();
     },
   };

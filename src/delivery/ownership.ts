@@ -8,6 +8,7 @@ import { longestWaitMs } from "./retry.ts";
 
 /** The number of scans after a publish with an unknown outcome. Together they last longer than its statement may. */
 const scansAfterUnknownOutcome = 15;
+/** The time between two of the scans after a publish with an unknown outcome. */
 const scanEveryMs = second;
 
 /** Requests about endpoints and reports of changes. They reach the owner of the endpoint, whichever process that is. */
@@ -39,7 +40,7 @@ interface EndpointOwnership extends Deliverer {
 /**
  * Requests about endpoints of other processes are forwarded to their owners.
  *
- * @param requested called when a user requested deliveries from another process for an endpoint of this one
+ * @param requested called when a user requested deliveries from another process for an endpoint of this process
  */
 export function createEndpointOwnership(
   context: DeliveryContext,
@@ -142,7 +143,7 @@ export function createEndpointOwnership(
     },
     wake,
     sendNow: (application) =>
-      atOwner(application, () => sendNow(application), { kind: "asked", application }),
+      atOwner(application, () => sendNow(application), { kind: "requested", application }),
     applicationChanged(id, application) {
       atOwner(id, () => changed(id, application), { kind: "changed", application: id });
     },
@@ -189,7 +190,7 @@ export function createEndpointOwnership(
       }
       const { application } = notification;
       if (!ownership.holds(application)) return;
-      if (notification.kind === "asked") {
+      if (notification.kind === "requested") {
         sendNow(application);
         requested();
       } else if (notification.kind === "changed") changedByOther(application);

@@ -79,8 +79,9 @@ const ceilingOfThrottled = 0.9;
 const ceilingRise = (ms: number): number => ms / (2 * second) + (ms / (8 * second)) ** 3;
 /** The number of consecutive failures that opens the circuit. */
 const openAfterFailures = 5;
-/** How long an open circuit waits before a probe. The time doubles with each failed probe. */
+/** How long an open circuit waits before the first probe. The time doubles with each failed probe. */
 const shortestOpenMs = 5 * second;
+/** The longest wait of an open circuit before a probe. */
 const longestOpenMs = 5 * minute;
 /** The shortest pause of an endpoint that throttles. */
 const shortestPauseMs = second;
@@ -174,10 +175,6 @@ export class Pace {
     this.#limit = 1;
     this.#isSlowStart = true;
     this.#round = newRound(leastInRound);
-  }
-
-  canStart(now: number): boolean {
-    return this.inFlight < this.limit && now >= this.resumeAt;
   }
 
   /** Adapts to an attempt that has ended. The caller has subtracted it from `inFlight`. */

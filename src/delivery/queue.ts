@@ -23,7 +23,7 @@ export class EndpointQueues {
 
   /**
    * Whether the queues note all endpoints with pending deliveries in the store. Until then all deliveries are claimed
-   * from there, so that newer ones do not overtake them.
+   * from there, so that newer deliveries do not overtake them.
    */
   get isComplete(): boolean {
     return this.#scans === 0;
@@ -43,7 +43,7 @@ export class EndpointQueues {
     return this.#queues.get(applicationId);
   }
 
-  /** Returns the queue of an application, a new one if there is none. */
+  /** Returns the queue of an application. Makes a queue if there is none. */
   of(applicationId: string): EndpointQueue {
     let queue = this.#queues.get(applicationId);
     if (!queue) {
@@ -108,7 +108,7 @@ export interface DeliveryIntake {
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
   /**
    * Writes the queued deliveries of an endpoint back into the store, which frees their memory. Deliveries that are
-   * still being committed or claimed follow on arrival: they may be outdated, and must not overtake the queued ones.
+   * still being committed or claimed follow on arrival: they may be outdated, and must not overtake those in the queue.
    */
   recall(queue: EndpointQueue): void;
 }
@@ -123,6 +123,7 @@ interface IncomingBatch {
 const maxQueuedPerEndpoint = 256;
 /** An endpoint with fewer queued deliveries may also use the slots that are reserved for small queues. */
 const smallQueue = 8;
+/** The wait after a failed claim. */
 const claimAgainAfterMs = second;
 
 export function createDeliveryIntake(context: DeliveryContext): DeliveryIntake {
@@ -165,8 +166,8 @@ export function createDeliveryIntake(context: DeliveryContext): DeliveryIntake {
       changed.add(queue);
     }
     for (const queue of changed) {
-      // Read before `receivesWebhooks`, which forgets that an application has no webhook: deliveries to an application
-      // without one are not kept back, but canceled.
+      // Read before `receivesWebhooks`, which forgets that an application has no webhook. Without a webhook, deliveries
+      // are not kept back, but canceled.
       const isSuspended = queue.isSuspended(now());
       // The store makes no deliveries for an application without a webhook. If the queue knows of none, another process
       // has changed the application, and the notification has not arrived yet.

@@ -19,7 +19,9 @@ import type { SendResult } from "./send/send.ts";
  * retries and change the state of endpoints.
  */
 const usualGatherMs = { arrived: 250, other: 20 };
+/** The number of results at which a batch is written at once. */
 const maxBatch = 1_024;
+/** The wait after a failed write. */
 const retryAfterMs = second;
 
 /**
@@ -377,11 +379,11 @@ export interface Counts {
   readonly failures: Readonly<Record<string, number>>;
   /** The duration of attempts, in seconds. */
   readonly attemptSeconds: Histogram;
-  /** The time from publishing to arrival, in seconds, by whether the first attempt or a later one arrived. */
+  /** The time from publishing to arrival, in seconds, by whether the first attempt or a later attempt arrived. */
   readonly arrivalSeconds: Readonly<Record<"first" | "later", Histogram>>;
 }
 
-/** The outcome of an attempt, or of a delivery that ended without one. */
+/** The outcome of an attempt, or of a delivery that ended without an attempt. */
 export interface EndedDelivery {
   readonly delivery: DueDelivery;
   readonly result: AttemptResult;
@@ -434,7 +436,7 @@ export class DeliveryCounter {
       attempts: this.#attempts,
       finished: this.#finished,
       notices: this.#notices,
-      failures: this.#failures.shown(),
+      failures: this.#failures.counts(),
       attemptSeconds: this.#attemptSeconds,
       arrivalSeconds: this.#arrivalSeconds,
     };

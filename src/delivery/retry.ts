@@ -63,10 +63,10 @@ export const retrySchedule: readonly number[] = [
 /** An upper bound of all waits: longer than the last one of the schedule with its jitter. */
 export const longestWaitMs = 30 * hour;
 
-/** Attempts of the schedule, the first one included. */
+/** Attempts of the schedule, including the first. */
 export const maxScheduledAttempts = retrySchedule.length + 1;
 
-/** The longest `Retry-After` that is honoured; a longer one counts as this. */
+/** The longest `Retry-After` that is honoured. A longer time counts as this. */
 export const maxRetryAfterMs = 24 * hour;
 
 /** Every wait is spread by this share, so that deliveries that failed together are not retried together. */
@@ -119,8 +119,8 @@ function waitAfter(attempt: number, retryAfterMs: number | null, random: number)
   const scheduled = retrySchedule[attempt - 1] ?? 0;
   const spread = scheduled * (1 - jitter + 2 * jitter * random);
   // Spread only to later times, so that no attempt comes earlier than asked, and not beyond the longest wait.
-  const asked = Math.min((retryAfterMs ?? 0) * (1 + jitter * random), maxRetryAfterMs);
-  return Math.round(Math.max(spread, asked));
+  const stated = Math.min((retryAfterMs ?? 0) * (1 + jitter * random), maxRetryAfterMs);
+  return Math.round(Math.max(spread, stated));
 }
 
 /**

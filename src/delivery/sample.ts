@@ -98,8 +98,12 @@ export async function sendSample(
   const headers: Record<string, string> = { ...request.headers, "onair-test": "true" };
   const { "webhook-signature": signature = "", ...unsigned } = headers;
   const { webhook_headers } = application;
-  const shown = { "content-type": "application/json", ...unsigned, ...maskedWebhookHeaders(webhook_headers) };
-  const sent = { url, headers: shown, body };
+  const masked = {
+    "content-type": "application/json",
+    ...unsigned,
+    ...maskedWebhookHeaders(webhook_headers),
+  };
+  const sent = { url, headers: masked, body };
   const secrets = secretsSent(signature, webhook_headers);
   watch?.({ request: sent });
   const toSend = {

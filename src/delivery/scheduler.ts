@@ -2,7 +2,7 @@ import type { DueDelivery } from "../domain/deliveries.ts";
 import { hour } from "../domain/time.ts";
 import type { Timers } from "../runtime/event-loop.ts";
 
-/** The longest timer: a longer one would overflow. Waking up early does no harm. */
+/** The longest timer. A longer time would overflow. Waking up early does no harm. */
 const maxTimerMs = hour;
 
 /** At most one timer for each queue, which wakes it. */
@@ -97,9 +97,7 @@ export class Scheduler<T> {
     return this.#work?.signal.aborted === true;
   }
 
-  /**
-   * Schedules a queue behind the pending ones. If it is pending already, only a higher priority changes its position.
-   */
+  /** Schedules a queue behind the others. If it is pending already, only a higher priority changes its position. */
   add(queue: T): void {
     this.#put(queue);
     this.resume();
@@ -182,7 +180,7 @@ export class DeliveryQueue {
   #firsts: DueDelivery[] = [];
   #retries: DueDelivery[] = [];
   #firstsInARow = 0;
-  /** The number of first attempts up to the last one that belongs to a bulk, inclusive. */
+  /** The number of first attempts up to the last attempt that belongs to a bulk, inclusive. */
   #upToBulk = 0;
 
   get length(): number {
@@ -220,14 +218,9 @@ export class DeliveryQueue {
     return this.#firsts.shift();
   }
 
-  /** All deliveries, first attempts first. */
-  items(): DueDelivery[] {
-    return [...this.#firsts, ...this.#retries];
-  }
-
-  /** Removes and returns all deliveries. */
+  /** Removes and returns all deliveries, first attempts first. */
   clear(): DueDelivery[] {
-    const all = this.items();
+    const all = [...this.#firsts, ...this.#retries];
     this.#firsts = [];
     this.#retries = [];
     this.#upToBulk = 0;
@@ -247,7 +240,7 @@ type Slot = Pick<DueDelivery, "seq">;
 const maxNew = 14_336;
 /** The slots for new deliveries that large queues may use. The rest is reserved for small queues. */
 const maxNewOfLarge = 12_288;
-/** Slots for deliveries claimed from backlogs. New deliveries and claimed ones do not take memory from each other. */
+/** Slots for deliveries claimed from backlogs. New and claimed deliveries do not take memory from each other. */
 const maxClaimed = 2_048;
 
 /** The memory for queued deliveries, counted in slots, and the queues that wait for free slots in order to claim. */

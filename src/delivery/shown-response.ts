@@ -23,15 +23,15 @@ export function shownHeaders(
   secrets: readonly string[],
   isProxied: boolean,
 ): Record<string, string> {
-  const shown = new Map<string, string>();
+  const values = new Map<string, string>();
   for (const [name, value] of headers) {
     // An egress proxy may add headers of its own.
     if (neverShown.has(name) || (isProxied && !telling.has(name))) continue;
-    const before = shown.get(name);
-    shown.set(name, before === undefined ? value : `${before}, ${value}`);
+    const before = values.get(name);
+    values.set(name, before === undefined ? value : `${before}, ${value}`);
   }
   return Object.fromEntries(
-    [...shown].map(([name, value]) => [name, cut(withoutSecrets(value, secrets), longestValue)]),
+    [...values].map(([name, value]) => [name, cut(withoutSecrets(value, secrets), longestValue)]),
   );
 }
 
@@ -52,13 +52,13 @@ export function keptExchange(
   isProxied: boolean,
 ): FailedExchange | null {
   if (status === null || outcome === "ok") return null;
-  const shown = Object.entries(
+  const all = Object.entries(
     shownHeaders(headers, secretsSent(signature, own), isProxied && url.startsWith("http:")),
   );
   const isTelling = ([name]: [string, string]) => telling.has(name);
   const kept: Record<string, string> = {};
   let left = keptHeaderCharacters;
-  for (const [name, value] of [...shown.filter(isTelling), ...shown.filter((one) => !isTelling(one))]) {
+  for (const [name, value] of [...all.filter(isTelling), ...all.filter((one) => !isTelling(one))]) {
     left -= name.length + value.length;
     if (left < 0) break;
     kept[name] = value;

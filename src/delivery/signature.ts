@@ -17,8 +17,9 @@ const secretPrefix = "whsec_";
 const publicKeyPrefix = "whpk_";
 const secretForm = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 
-/** The specification's bounds on a shared secret, in bytes. */
+/** The shortest shared secret of the specification, in bytes. */
 const minSecretBytes = 24;
+/** The longest shared secret of the specification, in bytes. */
 const maxSecretBytes = 64;
 
 /** The most signatures of a delivery that are checked. */
@@ -105,10 +106,10 @@ export function verify(input: {
   for (const entry of signature.split(" ", maxSignatures)) {
     const comma = entry.indexOf(",");
     const version = entry.slice(0, comma);
-    const given = Buffer.from(entry.slice(comma + 1), "base64");
-    if (version === "v1" && expected !== null && sameBytes(given, expected)) return "ok";
+    const received = Buffer.from(entry.slice(comma + 1), "base64");
+    if (version === "v1" && expected !== null && sameBytes(received, expected)) return "ok";
     if (version === "v1a" && publicKey !== undefined) {
-      if (node().verify(null, content, publicKey, given)) return "ok";
+      if (node().verify(null, content, publicKey, received)) return "ok";
     }
   }
   return "no_matching_signature";

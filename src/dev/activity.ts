@@ -1,4 +1,4 @@
-import { defaultPictures } from "../api/public/pages.ts";
+import { defaultPictures } from "../api/public/assets.ts";
 import { newId } from "../domain/ids.ts";
 import type { Livestream } from "../domain/livestreams.ts";
 import { second } from "../domain/time.ts";

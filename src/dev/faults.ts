@@ -365,10 +365,10 @@ async function send({ url, headers, body }: Webhook) {
       decompress: false,
       signal: AbortSignal.timeout(longestMs),
     });
-    const shown = Object.fromEntries(answer.headers);
-    delete shown["transfer-encoding"];
-    delete shown["connection"];
-    return { status: answer.status, headers: shown, body: new Uint8Array(await answer.arrayBuffer()) };
+    const copied = Object.fromEntries(answer.headers);
+    delete copied["transfer-encoding"];
+    delete copied["connection"];
+    return { status: answer.status, headers: copied, body: new Uint8Array(await answer.arrayBuffer()) };
   } catch {
     return null;
   }

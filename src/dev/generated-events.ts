@@ -71,8 +71,8 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
     const data = {
       message_id: id,
       replies_to: null,
-      broadcaster: shown(scene, broadcaster),
-      sender: { ...shown(scene, sender), identity },
+      broadcaster: personOf(scene, broadcaster),
+      sender: { ...personOf(scene, sender), identity },
       content: pick(random, language.chat),
       emotes: [],
       created_at: isoTime(now),
@@ -81,7 +81,9 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   }),
   kind(channelFollowed, 18, (scene) => {
     const { broadcaster } = scene;
-    return { data: { broadcaster: shown(scene, broadcaster), follower: shown(scene, randomViewer(scene)) } };
+    return {
+      data: { broadcaster: personOf(scene, broadcaster), follower: personOf(scene, randomViewer(scene)) },
+    };
   }),
   kind(channelSubscriptionNew, 6, (scene) => ({ data: subscription(scene, 1) })),
   kind(channelSubscriptionRenewal, 5, (scene) => ({
@@ -89,12 +91,12 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   })),
   kind(channelSubscriptionGifts, 4, (scene) => {
     const { broadcaster, random, now } = scene;
-    const gifter = shown(scene, randomViewer(scene));
+    const gifter = personOf(scene, randomViewer(scene));
     const giftees = new Set(Array.from({ length: between(random, 1, 5) }, () => randomViewer(scene)));
     const data = {
-      broadcaster: shown(scene, broadcaster),
+      broadcaster: personOf(scene, broadcaster),
       gifter: random() < 0.25 ? anonymous : gifter,
-      giftees: [...giftees].map((one) => shown(scene, one)),
+      giftees: [...giftees].map((one) => personOf(scene, one)),
       ...oneMonth(now),
     };
     return { data };
@@ -108,8 +110,8 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
       status: pick(random, ["pending", "accepted", "rejected"] as const),
       redeemed_at: isoTime(now),
       reward: { ...example.reward, id: `reward-${broadcaster.user.id}` },
-      redeemer: shown(scene, randomViewer(scene)),
-      broadcaster: shown(scene, broadcaster),
+      redeemer: personOf(scene, randomViewer(scene)),
+      broadcaster: personOf(scene, broadcaster),
     };
     return { data };
   }),
@@ -128,16 +130,16 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
       const metadata = { title, language, has_mature_content: false, category };
       return {
         livestream: { ...before, title, category_id: id },
-        data: { broadcaster: shown(scene, broadcaster), metadata },
+        data: { broadcaster: personOf(scene, broadcaster), metadata },
       };
     },
   ),
   kind(moderationBanned, 2, (scene) => {
     const { broadcaster, now, random } = scene;
     const data = {
-      broadcaster: shown(scene, broadcaster),
-      moderator: shown(scene, broadcaster),
-      banned_user: shown(scene, randomViewer(scene)),
+      broadcaster: personOf(scene, broadcaster),
+      moderator: personOf(scene, broadcaster),
+      banned_user: personOf(scene, randomViewer(scene)),
       metadata: {
         ...moderationBanned.example.metadata,
         created_at: isoTime(now),
@@ -149,8 +151,8 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   kind(kicksGifted, 5, (scene) => {
     const { broadcaster, now, random } = scene;
     const data = {
-      broadcaster: shown(scene, broadcaster),
-      sender: shown(scene, randomViewer(scene)),
+      broadcaster: personOf(scene, broadcaster),
+      sender: personOf(scene, randomViewer(scene)),
       gift: {
         amount: pick(random, [10, 50, 100, 500]),
         name: pick(random, ["Paper Plane", "Confetti Storm", "Brass Band"]),
@@ -192,7 +194,7 @@ function statusChange(scene: Scene) {
   return {
     livestream,
     data: {
-      broadcaster: shown(scene, broadcaster),
+      broadcaster: personOf(scene, broadcaster),
       is_live: live === null,
       title: title ?? "",
       started_at: started_at ?? isoTime(now),
@@ -203,8 +205,8 @@ function statusChange(scene: Scene) {
 
 function subscription(scene: Scene, duration: number) {
   return {
-    broadcaster: shown(scene, scene.broadcaster),
-    subscriber: shown(scene, randomViewer(scene)),
+    broadcaster: personOf(scene, scene.broadcaster),
+    subscriber: personOf(scene, randomViewer(scene)),
     duration,
     ...oneMonth(scene.now),
   };
@@ -229,7 +231,7 @@ const anonymous = {
   identity: null,
 } as const;
 
-function shown({ pictures }: Scene, { user, channel }: SamplePerson): Person {
+function personOf({ pictures }: Scene, { user, channel }: SamplePerson): Person {
   return {
     is_anonymous: false,
     user_id: user.id,

@@ -155,7 +155,7 @@ function handle(random: Random): { username: string; displayName: string } {
 
 function ownName(random: Random, { names }: SampleLanguage): { username: string; displayName: string } {
   const [base, displayName] = pick(random, names);
-  const [ending, shown] = pick(random, [
+  const [ending, displayedEnding] = pick(random, [
     ["", ""],
     ["_tv", " TV"],
     ["_live", ""],
@@ -163,7 +163,7 @@ function ownName(random: Random, { names }: SampleLanguage): { username: string;
     [`_${between(random, 2, 99)}`, ""],
     ["Plays", ""],
   ] as const);
-  return { username: base + ending, displayName: displayName + shown };
+  return { username: base + ending, displayName: displayName + displayedEnding };
 }
 
 function person(random: Random, { username, displayName, language, bio }: Name, rank: number): SamplePerson {

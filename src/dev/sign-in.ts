@@ -139,11 +139,11 @@ function sampleClient({ publicUrl, clientId, clientSecret, redirectUri, look }: 
     const tokens = JSON.parse(text) as { access_token: string };
     const authorization = `-H 'Authorization: Bearer ${tokens.access_token}'`;
     const curl = (path: string) => Bun.escapeHTML(`curl '${publicUrl()}${path}' ${authorization}`);
-    const shown = Bun.escapeHTML(JSON.stringify(tokens, null, 2));
+    const json = Bun.escapeHTML(JSON.stringify(tokens, null, 2));
     return html(
       200,
       "Signed in",
-      `<h1>Signed in</h1><p>The application has got:</p><pre><code>${shown}</code></pre>
+      `<h1>Signed in</h1><p>The application has got:</p><pre><code>${json}</code></pre>
 <p>Who signed in:</p><pre><code>${curl("/oauth/userinfo")}</code></pre>
 <p>The user's subscriptions of this application:</p><pre><code>${curl("/public/v1/events/subscriptions")}</code></pre>`,
       look,

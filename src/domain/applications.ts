@@ -51,7 +51,7 @@ export interface Application {
   readonly filters_generation: number;
   /** Fields that the application's developer may not change. */
   readonly locked: readonly LockableField[];
-  /** The user who owns the application; null until the platform reports one. */
+  /** The user who owns the application; null until the platform reports an owner. */
   readonly owner_user_id: number | null;
   readonly scopes: readonly Scope[];
   readonly redirect_uris: readonly string[];
@@ -127,9 +127,9 @@ export type ApplicationChanges = Partial<
 /** Throws `locked` with the problems of all given fields that are locked. */
 export function requireUnlocked(
   locked: readonly LockableField[],
-  given: Readonly<Partial<Record<LockableField, unknown>>>,
+  changes: Readonly<Partial<Record<LockableField, unknown>>>,
 ): void {
-  const fields = lockableFields.filter((field) => given[field] !== undefined && locked.includes(field));
+  const fields = lockableFields.filter((field) => changes[field] !== undefined && locked.includes(field));
   if (fields.length === 0) return;
   const message = "is locked: only the platform can change it";
   const errors = fields.map((field) => ({ in: "body" as const, field, message }));
@@ -397,8 +397,8 @@ export function secretsInForce(stored: StoredSecrets, now: number): SecretInForc
   const retired = (kind: SecretInForce["kind"], earlier: readonly RetiredSecret[]) =>
     inForce(earlier, now)
       .map(({ secret, prefix = "", created_at, expires_at }) => {
-        const shown = kind === "webhook_secret" ? secretPrefix(secret) : prefix;
-        return { kind, prefix: shown, created_at, expires_at };
+        const firstCharacters = kind === "webhook_secret" ? secretPrefix(secret) : prefix;
+        return { kind, prefix: firstCharacters, created_at, expires_at };
       })
       .reverse();
   const clientSecret = {
@@ -474,8 +474,8 @@ export function mayReuseConsent(uri: string, clientType: ClientType): boolean {
 
 /** Appends the parameters of an answer to the redirect URI and keeps its query (RFC 6749, section 3.1.2). */
 export function withParameters(uri: string, parameters: Readonly<Record<string, string | null>>): string {
-  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== null);
-  return `${uri}${uri.includes("?") ? "&" : "?"}${new URLSearchParams(given)}`;
+  const pairs = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== null);
+  return `${uri}${uri.includes("?") ? "&" : "?"}${new URLSearchParams(pairs)}`;
 }
 
 /** Applications of developers, with their secrets. */

@@ -52,7 +52,7 @@ function kept(value: unknown): unknown {
 export function valueChanges(
   before: object | null,
   after: object | null,
-  shown: (field: string, value: unknown) => unknown = (_, value) => value,
+  display: (field: string, value: unknown) => unknown = (_, value) => value,
 ): AuditedValue[] {
   const [old, current] = [new Map(Object.entries(before ?? {})), new Map(Object.entries(after ?? {}))];
   const changes: AuditedValue[] = [];
@@ -60,7 +60,7 @@ export function valueChanges(
     const [from, to]: unknown[] = [old.get(field), current.get(field)];
     const isSame = isNothing(from) ? isNothing(to) : JSON.stringify(from) === JSON.stringify(to);
     if (isSame || unsaid.has(field)) continue;
-    changes.push({ field, from: kept(shown(field, from)), to: kept(shown(field, to)) });
+    changes.push({ field, from: kept(display(field, from)), to: kept(display(field, to)) });
     if (changes.length === maxValues) break;
   }
   return changes;
@@ -94,7 +94,7 @@ function shownOfApplication(field: string, value: unknown): unknown {
   return field === "filters" ? shownFilters(value as Application["filters"]) : value;
 }
 
-/** Returns what changed of an application; null stands for one that does not exist. */
+/** Returns what changed of an application. null stands for an application that does not exist. */
 export function applicationChange(
   before: AuditedApplication | null,
   after: AuditedApplication | null,
@@ -122,7 +122,7 @@ function urlWithoutSecrets(text: string): string {
   return `${url.protocol}//${url.host}${path}${query && `?${query}`}`;
 }
 
-/** One change, or several equal ones (see `auditMergeKey`). Times are milliseconds since the epoch. */
+/** One change, or several equal changes (see `auditMergeKey`). Times are milliseconds since the epoch. */
 export interface NewAuditEntry extends AuditedChange {
   /** Time of the first change. */
   readonly at: number;

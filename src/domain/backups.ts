@@ -26,7 +26,7 @@ export interface BackupState {
   readonly isListed: boolean;
   /** When the newest backup began, in milliseconds since the epoch; null when none is known. */
   readonly newestAt: number | null;
-  /** Milliseconds between the backups of the schedule; null without one. */
+  /** Milliseconds between the backups of the schedule; null without a schedule. */
   readonly everyMs: number | null;
   /** Counts since the server started. */
   readonly made: number;

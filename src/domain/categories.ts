@@ -51,7 +51,7 @@ export interface Category {
   readonly tags: readonly Tag[];
 }
 
-/** With id null, the tag gets the id of the stored tag with this name, or a new one. */
+/** With id null, the tag gets the id of the stored tag with this name, or a new id. */
 export interface NewTag {
   readonly id: number | null;
   readonly name: string;
@@ -72,10 +72,10 @@ export function categoryFrom(input: CategoryInput): NewCategory {
   };
 }
 
-/** Removes tags with repeated names; the first one stays. */
-function distinctTags(given: NonNullable<CategoryInput["tags"]>): NewTag[] {
+/** Removes tags with repeated names; the first tag stays. */
+function distinctTags(input: NonNullable<CategoryInput["tags"]>): NewTag[] {
   const tags = new Map<string, NewTag>();
-  for (const tag of given) {
+  for (const tag of input) {
     const name = (typeof tag === "string" ? tag : tag.name).toWellFormed();
     if (!tags.has(name)) tags.set(name, { id: typeof tag === "string" ? null : tag.id, name });
   }

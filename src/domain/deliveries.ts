@@ -22,14 +22,14 @@ export function statusesIn(filter: StatusFilter): readonly DeliveryStatus[] {
 
 /** An event as the platform publishes it. */
 export interface NewEvent {
-  /** The platform's id, or a generated one. */
+  /** The platform's id, or a generated id. */
   readonly id: string;
   readonly name: string;
   readonly version: number;
   readonly broadcaster_user_id: number;
   /** The exact text that is sent. */
   readonly body: string;
-  /** Distinguishes a repeated event from another one with the same id. */
+  /** Distinguishes a repeated event from another event with the same id. */
   readonly fingerprint: Uint8Array;
   readonly published_at: number;
   /** When its undelivered messages expire; null for never. */
@@ -138,7 +138,7 @@ export interface AttemptResult {
   readonly at: number;
   /** null when nothing was sent, for example because the delivery had expired. */
   readonly attempt: Attempt | null;
-  /** Attempts so far, including this one. */
+  /** Attempts so far, including this attempt. */
   readonly attempts: number;
   /** Attempts outside the retry schedule. */
   readonly extra_attempts: number;
@@ -182,7 +182,7 @@ export interface DeliveryRecord {
   /** A pending delivery of a deleted subscription is shown as `canceled`. */
   readonly status: DeliveryStatus;
   readonly published_at: number;
-  /** While pending: the time of the next attempt, 0 before the first; null while one is in progress. */
+  /** While pending: the time of the next attempt, 0 before the first; null while an attempt is in progress. */
   readonly next_attempt_at: number | null;
   readonly expires_at: number | null;
   readonly finished_at: number | null;
@@ -290,7 +290,7 @@ export interface EventStore {
 /** What is known of an event without its deliveries. */
 export interface FoundEvent
   extends Pick<NewEvent, "id" | "name" | "version" | "broadcaster_user_id" | "published_at"> {
-  /** Its place in the numbers of deliveries: its own deliveries have this number or higher ones. */
+  /** The place of the event in the numbers of deliveries: its deliveries have this number or higher numbers. */
   readonly first_delivery: number;
 }
 

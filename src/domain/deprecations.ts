@@ -8,7 +8,7 @@ import { day } from "./time.ts";
 /** Something that the next major version no longer has. */
 export interface Deprecation {
   /**
-   * An operation by its `operationId`, a query parameter of one, or a setting by its option without dashes, such as
+   * An operation by its `operationId`, one of its query parameters, or a setting by its option without dashes, such as
    * `rate-limit`.
    */
   readonly of:
@@ -75,7 +75,7 @@ interface Use {
   readonly deprecation: Deprecation;
   requests: number;
   lastAt: number;
-  /** The name of the application or operator key of the last one; null for a request without a token. */
+  /** The name of the application or operator key of the last request; null for a request without a token. */
   lastBy: string | null;
 }
 
@@ -97,9 +97,9 @@ export class DeprecatedUse {
     });
   }
 
-  /** Returns what settings use. @param given the options, without dashes, that do not have their default */
-  ofSettings(given: readonly string[]): readonly Deprecation[] {
-    return this.#table.filter(({ of }) => "setting" in of && given.includes(of.setting));
+  /** Returns what settings use. @param options the options, without dashes, that do not have their default */
+  ofSettings(options: readonly string[]): readonly Deprecation[] {
+    return this.#table.filter(({ of }) => "setting" in of && options.includes(of.setting));
   }
 
   /** Counts a request. */

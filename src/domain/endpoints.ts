@@ -15,9 +15,9 @@ export type DisabledReason = (typeof disabledReasons)[number];
 /** The stored state of an endpoint. Times are milliseconds since the epoch. */
 export interface Endpoint {
   readonly application_id: string;
-  /** The application's `endpoint_generation`; state of an earlier one is ignored. */
+  /** The application's `endpoint_generation`. State of an earlier generation is ignored. */
   readonly generation: number;
-  /** Counts the changes of the state. A state is stored only in place of one with a lower number. */
+  /** Counts the changes of the state. A state is stored only in place of a state with a lower number. */
   readonly revision: number;
   /** The first failure since the last success; null when there is none. */
   readonly failing_since: number | null;
@@ -72,7 +72,7 @@ export function endpointStatus({ disabled_at, failing_since }: Endpoint): Endpoi
 
 /** An endpoint is disabled after failing every attempt for this long. */
 export const disableAfterMs = 24 * hour;
-/** Failures are announced this long after the first one: a restart of the receiver takes less. */
+/** Failures are announced this long after the first failure: a restart of the receiver takes less. */
 export const warnAfterMs = 30 * minute;
 /**
  * How long pending deliveries of a disabled endpoint are kept, from the disabling or from their publishing, whichever

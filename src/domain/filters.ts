@@ -28,7 +28,7 @@ export type FilterChanges = Readonly<Record<string, ConditionJson | null>> | nul
 
 export const filterLimits = { count: 20, bytes: conditionLimits.bytes } as const;
 
-/** Returns the types that a key is about: all versions of a name, or the one that it names. */
+/** Returns the types that a key is about: all versions of a name, or the version in the key. */
 export function typesOfKey(key: string, catalogue: Pick<Catalogue, "types">): EventType[] {
   const [name, version] = key.split("@", 2);
   return catalogue.types.filter(
@@ -43,9 +43,9 @@ const fieldOfFilter = (key: string) => `filters[${JSON.stringify(key.slice(0, 12
 
 /** Returns all problems of the given changes, without regard to the filters that the application has. */
 export function filterProblems(changes: FilterChanges, catalogue: Catalogue): FieldProblem[] {
-  return Object.entries(changes ?? {}).flatMap(([key, given]) => {
-    if (given === null) return [];
-    const read = readFilter(key, given, catalogue);
+  return Object.entries(changes ?? {}).flatMap(([key, condition]) => {
+    if (condition === null) return [];
+    const read = readFilter(key, condition, catalogue);
     return "problems" in read ? read.problems : [];
   });
 }
@@ -61,14 +61,14 @@ export const unknownType =
  */
 export function readFilter(
   key: string,
-  given: unknown,
+  source: unknown,
   catalogue: Pick<Catalogue, "types">,
   field = fieldOfFilter(key),
 ): ReturnType<typeof readCondition> {
   const types = typesOfKey(key, catalogue);
   if (types.length === 0) return { problems: [{ in: "body", field, message: unknownType }] };
   const shape = Shape.of(types.map(({ payload }) => payload));
-  return readCondition(given, field, { shape, type: key });
+  return readCondition(source, field, { shape, type: key });
 }
 
 /**

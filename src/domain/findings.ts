@@ -7,7 +7,7 @@ export interface Finding {
   /** `warning` may be intended; `skipped` states why the check did not run. */
   readonly status: (typeof findingStatuses)[number];
   readonly message: string;
-  /** The fix, when there is a known one. */
+  /** The fix, when it is known. */
   readonly advice: string | null;
 }
 

@@ -76,6 +76,7 @@ export function livestreamFrom(input: LivestreamInput): NewLivestream {
 
 /** A snapshot needs no confirmation while fewer livestreams than this are live. */
 export const confirmedFrom = 20;
+/** The default of `confirmAbovePercent`; see `SnapshotEnding`. */
 export const defaultConfirmAbovePercent = 50;
 
 /** What a snapshot may end without a confirmation. */

@@ -63,7 +63,7 @@ export const noticeLimits = { ofApplication: 100, all: 10_000, keepMs: 30 * 24 *
 
 /** Notices about endpoints and about the server. Those about endpoints are stored by `deliveries.record`. */
 export interface NoticeStore {
-  /** Stores a notice, or updates `sending` of a known one. Only the newest are kept (`noticeLimits`). */
+  /** Stores a notice, or updates `sending` of a known notice. Only the newest are kept (`noticeLimits`). */
   put(notice: NewNotice): Promise<void>;
   /** The next notices of an application, in order, starting after the number `after`. */
   following(applicationId: string, after: number, limit: number): Promise<Notice[]>;

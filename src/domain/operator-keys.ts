@@ -78,13 +78,13 @@ export function needsFirstKey(keys: readonly OperatorKey[], wasSet: boolean): bo
   return !wasSet && !keys.some((key) => key.role === "operator" && !isUnshown(key));
 }
 
-/** The hour to store as the last use after the one that is stored; null when it is the same. */
+/** The hour to store as the last use in place of the stored hour; null when it is the same. */
 export function newLastUse(stored: OperatorKey["last_used_at"], now: number): number | null {
   const current = Math.floor(now / hour) * hour;
   return stored === null || stored < current ? current : null;
 }
 
-/** Throws `conflict` when there are too many keys for a new one, or its name is in use. */
+/** Throws `conflict` when there are too many keys for a new key, or its name is in use. */
 export function checkNewKey(keys: readonly OperatorKey[], { name }: OperatorKey): void {
   const { keys: most } = operatorKeyLimits;
   if (keys.length >= most) {
@@ -96,7 +96,7 @@ export function checkNewKey(keys: readonly OperatorKey[], { name }: OperatorKey)
 
 /**
  * Throws when a key may not be revoked: `not_found`, and `conflict` when no operator key would be left, unless
- * `hasOther` says that another one exists outside of `keys`.
+ * `hasOther` says that another operator key exists outside of `keys`.
  */
 export function checkRevocation(
   keys: readonly OperatorKey[],
@@ -133,16 +133,16 @@ export interface OperatorKeyStore {
   markShown(id: string, now: number): Promise<void>;
   /** Removes every generated key. */
   endGenerated(): Promise<void>;
-  /** Replaces all keys with the role `operator` by this one. Resolves to their number. */
+  /** Replaces all keys with the role `operator` by this key. Resolves to their number. */
   reset(key: OperatorKey): Promise<number>;
   /**
    * Removes a key and its sessions. Rejects with `not_found`, and with `conflict` when no operator key would be left,
-   * unless `hasOther` says that there is one outside the store.
+   * unless `hasOther` says that there is such a key outside the store.
    */
   revoke(id: string, now: number, hasOther: boolean): Promise<void>;
   /** Stores the hour of the last use. */
   noteUse(id: string, at: number): Promise<void>;
-  /** Stores a session and removes expired ones. */
+  /** Stores a session and removes expired sessions. */
   beginSession(session: OperatorSession, now: number): Promise<void>;
   /** Whether a session exists and has not expired. */
   hasSession(hash: Uint8Array, now: number): Promise<boolean>;

@@ -1,4 +1,4 @@
-/** The outcome of an attempt, or of a delivery that ended without one, for live views. */
+/** The outcome of an attempt, or of a delivery that ended without an attempt, for live views. */
 export interface DeliveryOutcome {
   readonly delivery_id: string;
   readonly subscription_id: string;

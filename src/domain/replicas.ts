@@ -64,7 +64,7 @@ export interface Ownership {
   hasLease(): boolean;
   /** Whether this process does the work that only one replica does, such as retention. */
   leads(): boolean;
-  /** The numbers of live replicas, and of the shards of endpoints that belong to this one; null without replicas. */
+  /** The numbers of live replicas, and of the shards of endpoints of this process; null without replicas. */
   shares(): Shares | null;
   /** Notifies the owners of endpoints. A lost notification delays them by about a second, until they read the store. */
   notify(notification: EndpointNotification): void;
@@ -75,7 +75,7 @@ export type EndpointNotification =
   /** New first attempts wait for these applications. */
   | { readonly kind: "published"; readonly applications: readonly string[] }
   /** A person has asked to send a delivery again, or for a replay. */
-  | { readonly kind: "asked"; readonly application: string }
+  | { readonly kind: "requested"; readonly application: string }
   /** The application or the generation of its endpoint has changed. */
   | { readonly kind: "changed"; readonly application: string }
   /** Subscriptions of the application were removed. */
@@ -119,7 +119,7 @@ export function soleOwnership(begin: () => Promise<void>): Ownership {
  * Snapshots of the order of categories, so that a cursor can continue at another replica. A data directory stores none.
  */
 export interface OrderStore {
-  /** Stores the snapshot taken at `takenAt`, or extends the life of a known one. */
+  /** Stores the snapshot taken at `takenAt`, or extends the life of a known snapshot. */
   keep(takenAt: number, content: Uint8Array, now: number): Promise<void>;
   find(takenAt: number): Promise<Uint8Array | null>;
   /** Removes snapshots last kept before a time. Resolves to true when none of them is left. */

@@ -36,7 +36,7 @@ export const requestLimits = {
   applications: 2_000,
 } as const;
 
-/** Adds the requests of two times or processes. Drops what is too old, and all but the last refused ones. */
+/** Adds the requests of two times or processes. Drops what is too old, and all but the last refused requests. */
 export function addedRequests(
   one: ApplicationRequests,
   other: ApplicationRequests,

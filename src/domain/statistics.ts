@@ -1,4 +1,4 @@
-import type { KindSizes } from "./storage.ts";
+import type { KindSizes } from "./sizes.ts";
 import { day, hour, minute } from "./time.ts";
 
 /** An observed value, with labels that identify it in the log and in traces. */
@@ -266,7 +266,7 @@ export class BoundedCounts {
   }
 
   /** Counts by subject, and the shared count. */
-  shown(): Record<string, number> {
+  counts(): Record<string, number> {
     const counts = [...this.#counts].map(([subject, { count }]) => [subject, count]);
     return { ...Object.fromEntries(counts), [otherSubjects]: this.#others };
   }

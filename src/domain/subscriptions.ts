@@ -60,7 +60,7 @@ export interface SubscriptionStore {
   /** A subscription with its `sequence`, the number of deliveries made for it so far. */
   find(applicationId: string, id: string): Promise<(Subscription & { readonly sequence: number }) | null>;
   count(applicationId: string): Promise<number>;
-  /** The number of subscriptions to events of each of these users; those without one have no row. */
+  /** The number of subscriptions to events of each of these users; users without a subscription have no row. */
   counts(
     broadcasters: readonly number[],
   ): Promise<{ readonly broadcaster_user_id: number | null; readonly count: number }[]>;

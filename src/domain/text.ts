@@ -1,7 +1,7 @@
 /**
  * Lower-case letters that Unicode does not decompose, by the plain letters that they count as: letters whose Unicode
  * name is that of a plain letter "with" a stroke, a hook or the like, barred letters, ligatures, and four letters that
- * are commonly written with plain ones (dotless i, eth, sharp s, thorn).
+ * are commonly written with plain letters (dotless i, eth, sharp s, thorn).
  */
 export const plainLetters: Record<string, string> = {
   a: "ᶏⱥ",
@@ -98,7 +98,7 @@ const unmarked = /^[\x00-\x7f\u4e00-\u9fff\uac00-\ud7a3]*$/;
  * - Compatible forms are equal (NFKD): full-width letters, ligatures, superscripts, spaces that do not break.
  * - All marks are removed (`\p{M}`), vowel signs of Thai or Hindi and the voicing of kana too.
  * - All forms of sigma are equal, and `I`, `İ`, `ı` and `i`.
- * - Letters without a decomposition count as plain ones (`ł` as `l`, `æ` as `ae`).
+ * - Letters without a decomposition count as plain letters (`ł` as `l`, `æ` as `ae`).
  * - A syllable of Hangul is a letter, although it decomposes.
  *
  * A text of marks alone keeps them, so that only the empty text becomes empty. Otherwise each code point is folded
@@ -118,6 +118,7 @@ const lettersInParts = /[\uac00-\ud7a3]?[\u1100-\u11ff]+|[\u{16d63}\u{16d67}]{2,
 
 /** Folded characters, because folding takes long. Emptied when it is full, so that its size is bounded. */
 const known = new Map<string, string>();
+/** The most folded characters that are kept. */
 const mostKnown = 2 ** 14;
 
 function foldedCharacter(character: string): string {
@@ -134,7 +135,7 @@ function foldedAlone(character: string): string {
   // An acute accent alone, in either encoding, is used as an apostrophe.
   if (character.normalize("NFC") === "\u00b4") return "'";
   const letters = character.normalize("NFKD").replace(/\p{M}/gu, "");
-  // Upper case first, because several lower-case letters have the same upper-case one.
+  // Upper case first, because several lower-case letters have the same upper-case letter.
   const lower = letters.toUpperCase().toLowerCase().replaceAll("\u03c2", "\u03c3");
   return Array.from(lower, (letter) => plainOf.get(letter) ?? letter)
     .join("")

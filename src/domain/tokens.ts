@@ -10,14 +10,18 @@ const aliases = { "user:read": "users:read" } as const satisfies Readonly<Record
 /** A scope as applications may spell it. It is stored and answered as spelled, for libraries that compare it. */
 export type ScopeName = Scope | keyof typeof aliases;
 
+/** How long a token of an application itself is valid. */
 export const appTokenLifetimeMs = 60 * day;
 /**
- * The number of an application's own tokens that stay valid, the newest ones. It bounds programs that request a token
+ * The number of an application's newest tokens of its own that stay valid. It bounds programs that request a token
  * for each call.
  */
 export const appTokensKept = 1_000;
+/** How long an access token of a user is valid. */
 export const userTokenLifetimeMs = 2 * hour;
+/** How long an unused refresh token is valid. */
 export const refreshTokenLifetimeMs = 30 * day;
+/** How long an authorization code is valid. */
 export const codeLifetimeMs = 10 * minute;
 /** The time limit of the platform's login and consent. */
 export const loginLifetimeMs = 30 * minute;
@@ -41,19 +45,19 @@ export interface Grant {
 }
 
 /** A grant with its scopes in the requested spelling. */
-export interface AskedGrant extends Omit<Grant, "scopes"> {
+export interface RequestedGrant extends Omit<Grant, "scopes"> {
   readonly scopes: readonly ScopeName[];
 }
 
 /** A grant whose access token is made now. */
-interface NewGrant extends AskedGrant {
+interface NewGrant extends RequestedGrant {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
 
 /** The grant of a stored access token. */
 interface StoredGrant extends Grant {
-  /** A use that is at most an hour older than the last one; null before the first. */
+  /** A use that is at most an hour older than the last use; null before the first. */
   readonly lastUsedAt: number | null;
 }
 
@@ -78,7 +82,7 @@ export function tokenId(hash: Uint8Array): string {
 /** The form of `tokenId`. */
 export const tokenIdPattern = `^[0-9a-f]{${2 * tokenIdBytes}}$`;
 
-/** How long after a noted use of a token the next one is noted. */
+/** How long after a noted use of a token the next use is noted. */
 export const tokenUseMs = hour;
 
 /** Parses a scope parameter (RFC 6749, section 3.3) without repetitions; null when a scope is unknown. */
@@ -180,14 +184,19 @@ export interface TokenStore {
    */
   inspect(hash: Uint8Array, now: number): Promise<TokenRecord | null>;
   /** Exchanges an authorization code for the first tokens of its family. */
-  redeemCode(hash: Uint8Array, given: CodePresentation, tokens: NewTokens, now: number): Promise<Exchanged>;
+  redeemCode(
+    hash: Uint8Array,
+    presented: CodePresentation,
+    tokens: NewTokens,
+    now: number,
+  ): Promise<Exchanged>;
   /**
    * Exchanges a refresh token for new tokens. The first exchange of a token ends the grace of its parent, and its
    * siblings with their access tokens. `scopes` are those of the access token; null for all of the refresh token.
    */
   refresh(
     hash: Uint8Array,
-    given: { readonly applicationId: string; readonly scopes: readonly ScopeName[] | null },
+    wanted: { readonly applicationId: string; readonly scopes: readonly ScopeName[] | null },
     tokens: NewTokens,
     now: number,
   ): Promise<Exchanged>;
@@ -230,12 +239,12 @@ export interface NewTokens {
  */
 export type Exchanged =
   /** `endedOthers`: other access tokens are revoked. */
-  | { readonly grant: AskedGrant; readonly endedOthers: boolean }
+  | { readonly grant: RequestedGrant; readonly endedOthers: boolean }
   | { readonly refused: "invalid" | "reused" | "exceeded" }
   | { readonly refused: "limited"; readonly retryAfterMs: number };
 
 /** A valid token with its kind. */
-export interface TokenRecord extends AskedGrant {
+export interface TokenRecord extends RequestedGrant {
   readonly kind: "access_token" | "refresh_token";
 }
 
@@ -307,15 +316,15 @@ interface CodePresentation {
  */
 export function judgeCode(
   code: AuthorizationCode | null,
-  given: CodePresentation,
+  presented: CodePresentation,
   now: number,
 ): "good" | "invalid" | "reused" {
-  if (!code || code.applicationId !== given.applicationId || code.expiresAt <= now) return "invalid";
+  if (!code || code.applicationId !== presented.applicationId || code.expiresAt <= now) return "invalid";
   // OAuth 2.1 needs no redirect_uri here; a given one must be that of the authorization request (RFC 6749, section
   // 4.1.3).
-  if (given.redirectUri !== null && given.redirectUri !== code.redirectUri) return "invalid";
-  if (!isCodeVerifier(given.codeVerifier)) return "invalid";
-  if (codeChallenge(given.codeVerifier) !== code.codeChallenge) return "invalid";
+  if (presented.redirectUri !== null && presented.redirectUri !== code.redirectUri) return "invalid";
+  if (!isCodeVerifier(presented.codeVerifier)) return "invalid";
+  if (codeChallenge(presented.codeVerifier) !== code.codeChallenge) return "invalid";
   return code.usedAt === null ? "good" : "reused";
 }
 
@@ -334,7 +343,7 @@ interface RefreshToken {
   readonly applicationId: string;
   readonly scopes: readonly ScopeName[];
   readonly expiresAt: number;
-  /** When it was first used, and so replaced; `graceEnded` for one that must not be used. */
+  /** When it was first used, and so replaced; `graceEnded` for a token that must not be used. */
   readonly rotatedAt: number | null;
 }
 

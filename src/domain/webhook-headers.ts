@@ -87,18 +87,19 @@ interface AddressChanges {
  * to say which ones it sets. Throws `invalid_parameter` if it does not, for too many headers, and for some without URL.
  */
 export function changedWebhookHeaders(before: Addressed, changes: AddressChanges): readonly WebhookHeader[] {
-  const { webhook_headers: given } = changes;
+  const { webhook_headers: headerChanges } = changes;
   const url = changes.webhook_url === undefined ? before.webhook_url : changes.webhook_url;
   const isElsewhere = originOf(url) !== originOf(before.webhook_url);
-  if (given === undefined) {
+  if (headerChanges === undefined) {
     if (!isElsewhere || before.webhook_headers.length === 0) return before.webhook_headers;
     throw refused(
       "must be given with a webhook_url of another origin: the headers to send there, or null for none",
     );
   }
   const kept = new Map<string, WebhookHeader>();
-  if (given !== null && !isElsewhere) for (const one of before.webhook_headers) kept.set(key(one.name), one);
-  for (const [name, value] of Object.entries(given ?? {})) {
+  if (headerChanges !== null && !isElsewhere)
+    for (const one of before.webhook_headers) kept.set(key(one.name), one);
+  for (const [name, value] of Object.entries(headerChanges ?? {})) {
     if (value === null) kept.delete(key(name));
     else kept.set(key(name), { name, value });
   }

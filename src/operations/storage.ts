@@ -1,6 +1,6 @@
 import { statfsSync, statSync } from "node:fs";
 import type { ServerNoticeData } from "../domain/notices.ts";
-import type { KindSizes } from "../domain/storage.ts";
+import type { KindSizes } from "../domain/sizes.ts";
 import { type CheckStorage, type StorageFault, type Store, stalledAfterMs } from "../domain/store.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import { inTime } from "../runtime/event-loop.ts";

@@ -1,7 +1,7 @@
 import { is, Placeholder, type SQL, sql } from "drizzle-orm";
 import { bigint, boolean, customType, type PgColumn, type PgTable, text } from "drizzle-orm/pg-core";
 import type { Kinds } from "../store/drizzle/columns.ts";
-import { columnsOf } from "../store/drizzle/columns-of.ts";
+import { columnsOf } from "../store/drizzle/dialect.ts";
 
 /** Integers up to 2^53-1: ids of the platform, counts, and milliseconds. */
 export const integer = () => bigint({ mode: "number" });
@@ -44,12 +44,12 @@ export const kinds: Kinds = {
  * type `text`, because PostgreSQL would read an array of JSON arrays as a multidimensional array. The column `n`
  * numbers the rows.
  */
-export function given<Table extends PgTable>(
+export function passedRows<Table extends PgTable>(
   table: Table,
   rows: readonly { readonly [Name in keyof Table["_"]["columns"]]?: unknown }[],
 ): SQL {
-  const isGiven = (name: string) => rows.length === 0 || rows.some((row) => name in row);
-  const columns = columnsOf(table).filter(([name]) => isGiven(name));
+  const isSet = (name: string) => rows.length === 0 || rows.some((row) => name in row);
+  const columns = columnsOf(table).filter(([name]) => isSet(name));
   const arrays = columns.map(([name, column]) => {
     const isJson = column.getSQLType() === "json";
     const values = rows.map((row) => (isJson ? JSON.stringify(cellOf(row, name)) : cellOf(row, name)));

@@ -14,7 +14,7 @@ import {
   notEmpty,
 } from "../domain/copy.ts";
 import { StoreError } from "../domain/store.ts";
-import { columnsOf } from "../store/drizzle/columns-of.ts";
+import { columnsOf } from "../store/drizzle/dialect.ts";
 import { type ConnectionSettings, namedLocation, shownLocation } from "../store/location.ts";
 import { tables } from "./dialect.ts";
 import { advisoryLocks, requireNoAdditions, takeLock } from "./migrations.ts";

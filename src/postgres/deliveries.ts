@@ -38,7 +38,7 @@ const isSubscribed = "(SELECT count(*) > 0 FROM subscriptions s WHERE s.id = d.s
 const shownStatus = `CASE WHEN d.status = 'pending' AND NOT ${isSubscribed}
   THEN 'canceled' ELSE d.status END`;
 
-const shown = `d.seq::float8, d.id, d.application_id, d.subscription_id, d.event_id, d.type, d.version::float8,
+const logColumns = `d.seq::float8, d.id, d.application_id, d.subscription_id, d.event_id, d.type, d.version::float8,
   d.broadcaster_user_id::float8,
   (SELECT u.username FROM users u WHERE u.id = d.broadcaster_user_id) AS broadcaster_username, d.sequence::float8, d.next_attempt_at::float8, d.expires_at::float8,
   d.finished_at::float8, d.published_at::float8, ${shownStatus} AS status, d.attempt_log AS attempts`;
@@ -84,7 +84,7 @@ export function deliveryLog(queries: Queries): Pick<
            ${status === "missed" ? `AND ${isSubscribed}` : ""} ${status === "failing" ? "AND d.attempts > 0" : ""}
          ORDER BY d.seq DESC LIMIT $10
        )
-       SELECT ${shown}, l.looked::float8, l.lowest::float8
+       SELECT ${logColumns}, l.looked::float8, l.lowest::float8
        FROM (SELECT count(*) AS looked, min(seq) AS lowest FROM looked) AS l LEFT JOIN found d ON true
        ORDER BY d.seq DESC`,
       [
@@ -108,9 +108,10 @@ export function deliveryLog(queries: Queries): Pick<
   };
 
   const one = async (seq: number): Promise<DeliveryRecord | null> => {
-    const rows = await queries.run<DeliveryRecord>(`SELECT ${shown} FROM deliveries d WHERE d.seq = $1`, [
-      seq,
-    ]);
+    const rows = await queries.run<DeliveryRecord>(
+      `SELECT ${logColumns} FROM deliveries d WHERE d.seq = $1`,
+      [seq],
+    );
     return rows[0] ?? null;
   };
 
@@ -119,7 +120,7 @@ export function deliveryLog(queries: Queries): Pick<
     one,
     async find({ application_id, broadcaster_user_id }, id) {
       const [found] = await queries.run<SentDelivery>(
-        `SELECT ${shown}, e.body FROM deliveries d LEFT JOIN events e ON e.seq = d.event_seq
+        `SELECT ${logColumns}, e.body FROM deliveries d LEFT JOIN events e ON e.seq = d.event_seq
          WHERE d.id = $1 AND ($2::text IS NULL OR d.application_id = $2)
            AND ($3::bigint IS NULL OR d.broadcaster_user_id = $3)`,
         [id, application_id, broadcaster_user_id],
@@ -224,13 +225,13 @@ export function deliveryStream(
         count,
         number - 1,
       ]);
-      const given = rows.slice(0, mostStreamed.deliveries).filter(({ fits }) => fits);
-      const isAll = given.length === rows.length;
-      const shown = given.filter(({ is_shown }) => is_shown);
+      const taken = rows.slice(0, mostStreamed.deliveries).filter(({ fits }) => fits);
+      const isAll = taken.length === rows.length;
+      const streamed = taken.filter(({ is_shown }) => is_shown);
       return {
-        deliveries: shown.flatMap((row) => (row.body === null ? [] : streamedDelivery(row, row.body))),
-        lost: shown.filter(({ body }) => body === null).length,
-        upTo: Math.max(after, isAll ? end : (given.at(-1)?.seq ?? after)),
+        deliveries: streamed.flatMap((row) => (row.body === null ? [] : streamedDelivery(row, row.body))),
+        lost: streamed.filter(({ body }) => body === null).length,
+        upTo: Math.max(after, isAll ? end : (taken.at(-1)?.seq ?? after)),
         isAll: isAll && isSettled,
       };
     },

@@ -1,9 +1,15 @@
 import { type Column, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { once } from "../runtime/lazily.ts";
-import { excluded } from "../store/drizzle/columns-of.ts";
-import { type Dialect, execute, executeAll, type Tables, type Work } from "../store/drizzle/dialect.ts";
-import { given, isOneOf } from "./columns.ts";
+import {
+  type Dialect,
+  excluded,
+  execute,
+  executeAll,
+  type Tables,
+  type Work,
+} from "../store/drizzle/dialect.ts";
+import { isOneOf, passedRows } from "./columns.ts";
 import { codeOf, isForeignKeyViolation } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import * as schema from "./schema.ts";
@@ -80,7 +86,7 @@ function* put<Table extends PgTable>(
   yield* execute(
     orm
       .insert(table)
-      .select(sql`SELECT ${sql.join(cells, sql`, `)} FROM ${given(table, rows)} ORDER BY given.n`)
+      .select(sql`SELECT ${sql.join(cells, sql`, `)} FROM ${passedRows(table, rows)} ORDER BY given.n`)
       .onConflictDoUpdate({
         target: key,
         set: excluded(table),

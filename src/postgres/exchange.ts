@@ -53,6 +53,7 @@ const idsAtOnce = 200;
 
 /** The most notifications that wait to be sent again. Above this, the oldest are dropped. */
 const maxUnsent = 10_000;
+/** The wait before notifications that could not be sent are sent again. */
 const outboxAgainAfterMs = 500;
 
 /**
@@ -132,10 +133,10 @@ export class ReplicaExchange implements ReplicaLink {
   #streamed = new Set<string>();
   #taken: Share[] = [];
   /** Notifications for open streams of changes, merged into one of each kind. */
-  #shown = new Map<StreamBroadcast["kind"], StreamBroadcast>();
+  #latest = new Map<StreamBroadcast["kind"], StreamBroadcast>();
   readonly #loop = new SendingLoop(
     {
-      isEmpty: () => this.#streamed.size + this.#taken.length + this.#shown.size === 0,
+      isEmpty: () => this.#streamed.size + this.#taken.length + this.#latest.size === 0,
       send: () => this.#sendSome(),
     },
     exchangeAgainAfterMs,
@@ -168,7 +169,7 @@ export class ReplicaExchange implements ReplicaLink {
 
   broadcast(notification: Broadcast): void {
     if (notification.kind === "taken") this.#taken.push(...notification.shares);
-    else if (notification.kind !== "streamed") this.#show(notification);
+    else if (notification.kind !== "streamed") this.#announce(notification);
     else for (const id of notification.applications) this.#streamed.add(id);
     this.#loop.wake();
   }
@@ -178,19 +179,19 @@ export class ReplicaExchange implements ReplicaLink {
     this.#loop.close();
   }
 
-  #show(notification: StreamBroadcast): void {
-    const earlier = this.#shown.get(notification.kind);
+  #announce(notification: StreamBroadcast): void {
+    const earlier = this.#latest.get(notification.kind);
     const isMore = notification.kind === "changed" && earlier?.kind === "changed";
-    this.#shown.set(notification.kind, isMore ? bothChanged(earlier, notification) : notification);
+    this.#latest.set(notification.kind, isMore ? bothChanged(earlier, notification) : notification);
   }
 
   async #sendSome(): Promise<boolean> {
     const applications = [...this.#streamed].slice(0, entriesAtOnce);
     for (const id of applications) this.#streamed.delete(id);
     const shares = this.#taken.splice(0, sharesAtOnce);
-    const shown = [...this.#shown.values()];
-    const all: Broadcast[] = [...shown];
-    this.#shown.clear();
+    const latest = [...this.#latest.values()];
+    const all: Broadcast[] = [...latest];
+    this.#latest.clear();
     if (applications.length > 0) all.push({ kind: "streamed", applications });
     if (shares.length > 0) all.push({ kind: "taken", shares });
     try {
@@ -203,7 +204,7 @@ export class ReplicaExchange implements ReplicaLink {
     } catch {
       // Not logged: the check of the storage reports the fault. Shares are dropped, because they are useless later.
       for (const id of applications) this.#streamed.add(id);
-      for (const notification of shown) this.#show(notification);
+      for (const notification of latest) this.#announce(notification);
       this.#taken = [];
       return false;
     }

@@ -1,5 +1,5 @@
 import { mostPendingCounted } from "../domain/deliveries.ts";
-import { type DatabaseFacts, type KindSizes, kindSizes } from "../domain/storage.ts";
+import { type DatabaseFacts, type KindSizes, kindSizes } from "../domain/sizes.ts";
 import { heldSetting } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
 import { type ConnectionSettings, hostsOf, shownHost } from "../store/location.ts";
@@ -61,7 +61,7 @@ const timeoutMs = 2 * second;
  * without an answer are left out.
  */
 export async function writableHosts(settings: ConnectionSettings): Promise<WritableHost[]> {
-  const asked = hostsOf(settings).map(async (host): Promise<WritableHost[]> => {
+  const answers = hostsOf(settings).map(async (host): Promise<WritableHost[]> => {
     const pool = openPool(
       { ...settings, ...host, others: [] },
       { connections: 1, statementTimeoutMs: timeoutMs, isReader: true },
@@ -80,5 +80,5 @@ export async function writableHosts(settings: ConnectionSettings): Promise<Writa
       await pool.close();
     }
   });
-  return (await Promise.all(asked)).flat().sort((a, b) => b.timeline - a.timeline);
+  return (await Promise.all(answers)).flat().sort((a, b) => b.timeline - a.timeline);
 }

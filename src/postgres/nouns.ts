@@ -4,11 +4,10 @@ import type { NewLivestream } from "../domain/livestreams.ts";
 import type { ReplayStore } from "../domain/replays.ts";
 import type { OrderStore } from "../domain/replicas.ts";
 import type { SubscriptionList } from "../domain/subscriptions.ts";
-import { excluded } from "../store/drizzle/columns-of.ts";
-import { type Dialect, execute, type Orm, type Work } from "../store/drizzle/dialect.ts";
+import { type Dialect, excluded, execute, type Orm, type Work } from "../store/drizzle/dialect.ts";
 import { maxRows, replayStore } from "../store/drizzle/replays.ts";
 import type { OwnStatements } from "../store/drizzle/subscriptions.ts";
-import { given, isOneOf } from "./columns.ts";
+import { isOneOf, passedRows } from "./columns.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { deliveryPositions } from "./positions.ts";
 import { deliveries, livestreams, categoryOrders as orders, subscriptions } from "./schema.ts";
@@ -21,7 +20,7 @@ export function* putLivestreams(orm: Orm, batch: readonly NewLivestream[], now: 
       .select(
         sql`SELECT given.channel_id, given.category_id, given.viewers, given.title, given.language,
             coalesce(given.started_at, known.started_at, ${now})
-          FROM ${given(livestreams, batch)}
+          FROM ${passedRows(livestreams, batch)}
           LEFT JOIN ${livestreams} AS known ON known.channel_id = given.channel_id ORDER BY given.n`,
       )
       .onConflictDoUpdate({
@@ -82,7 +81,7 @@ export const postgresReplays = (dialect: Dialect): ReplayStore =>
       );
       const isSubscribed = sql`(SELECT count(*) > 0 FROM subscriptions s WHERE s.id = ${subscription_id})`;
       const shownStatus = sql`CASE WHEN ${status} <> 'pending' OR ${isSubscribed} THEN ${status} ELSE 'canceled' END`;
-      const isAsked = and(
+      const isWanted = and(
         gte(published_at, replay.from_at),
         lt(published_at, replay.to_at),
         replay.subscription_id === null ? undefined : eq(subscription_id, replay.subscription_id),
@@ -92,10 +91,10 @@ export const postgresReplays = (dialect: Dialect): ReplayStore =>
         wanted === "missed" ? isSubscribed : undefined,
         wanted === "failing" ? gt(attempts, 0) : undefined,
       );
-      const next = orm.select({ seq, isAsked: sql<boolean>`${isAsked}` }).from(deliveries);
+      const next = orm.select({ seq, isWanted: sql<boolean>`${isWanted}` }).from(deliveries);
       const looked = yield* execute(next.where(isNext).orderBy(seq).limit(maxRows));
       return {
-        seqs: looked.filter((one) => one.isAsked).map((one) => one.seq),
+        seqs: looked.filter((one) => one.isWanted).map((one) => one.seq),
         next: looked.length < maxRows ? replay.end : (looked.at(-1)?.seq ?? 0) + 1,
       };
     },

@@ -127,6 +127,7 @@ const callersMs = second;
 
 /** The delay before a read, in which further requests are gathered. */
 const gatherMs = 50;
+/** The wait after a failed read. */
 const againAfterMs = 500;
 
 /**
@@ -232,6 +233,7 @@ const without = (ids: readonly number[], kept: ReadonlySet<number>) => ids.filte
 
 /** Usage is reported in parts of `limit / sharesPerLimit`: the maximum error that each replica adds. */
 const sharesPerLimit = 50;
+/** The delay before a report, in which further usage is gathered. */
 const reportAfterMs = 5;
 /** The maximum number of keys in memory. All are dropped when there are more. */
 const maxKeys = 65_536;

@@ -102,10 +102,10 @@ export async function primaryOf(
 ): Promise<Host> {
   const isKnown = (host: Host) => known !== null && shownHost(host) === shownHost(known);
   const hosts = hostsOf(settings).toSorted((a, b) => Number(isKnown(b)) - Number(isKnown(a)));
-  const asked = hosts.map((host) => ({ host, whyNot: whyNoPrimary(settings, host, isPooled) }));
+  const candidates = hosts.map((host) => ({ host, whyNot: whyNoPrimary(settings, host, isPooled) }));
   const reasons: string[] = [];
   let lasting: unknown = null;
-  for (const { host, whyNot } of asked) {
+  for (const { host, whyNot } of candidates) {
     const why = await whyNot;
     if (why === null) return host;
     reasons.push(`${shownHost(host)}: ${why.message}`);

@@ -6,7 +6,7 @@ import type { Queries } from "./pool.ts";
 const lockBase = "(1::bigint << 62)";
 
 /**
- * Column that takes a lock on the last number given. It shows readers that a transaction is about to take higher
+ * Column that takes a lock on the last assigned number. It shows readers that a transaction is about to take higher
  * numbers. The lock is shared, so that writers do not wait for each other.
  */
 export const publishingLock = `pg_advisory_xact_lock_shared(${lockBase} | last_value) FROM delivery_numbers`;
@@ -16,19 +16,19 @@ const isPublishing = `locktype = 'advisory' AND objsubid = 1 AND classid::bigint
     AND classid::bigint < 1::bigint << 31`;
 
 /**
- * The number up to which all transactions have ended, and the last number given. They differ, because transactions do
- * not commit in the order of their numbers. The sequence is read before the locks, so that writers which take their
+ * The number up to which all transactions have ended, and the last assigned number. They differ, because transactions
+ * do not commit in the order of their numbers. The sequence is read before the locks, so that writers which take their
  * lock after that need not be seen.
  */
 const settled = `
-WITH given AS MATERIALIZED (
+WITH assigned AS MATERIALIZED (
   SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END AS last FROM delivery_numbers
 )
 SELECT least(last, (
   SELECT min((classid::bigint << 32 | objid::bigint) & ~${lockBase}) FROM pg_locks
-  WHERE given.last IS NOT NULL AND ${isPublishing}
+  WHERE assigned.last IS NOT NULL AND ${isPublishing}
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-))::float8 AS last, last::float8 AS given FROM given`;
+))::float8 AS last, last::float8 AS assigned FROM assigned`;
 
 const mostSilent = {
   /** How long a publishing transaction may wait for its client between two statements. */
@@ -69,15 +69,15 @@ const clocksApartMs = 2 * minute;
 interface Ends {
   /** The highest number up to which no delivery can appear any more; 0 before the first. */
   readonly last: number;
-  /** The last number given to a delivery or an event. */
-  readonly given: number;
+  /** The last number that a delivery or an event has got. */
+  readonly assigned: number;
 }
 
 /** Finds positions in the log of deliveries. */
 export function deliveryPositions({ orm }: Pick<Queries, "orm">) {
   const ends = async (): Promise<Ends> => {
-    const [row] = await orm.execute<{ last: number; given: number }>(sql.raw(settled));
-    return { last: row?.last ?? 0, given: row?.given ?? 0 };
+    const [row] = await orm.execute<{ last: number; assigned: number }>(sql.raw(settled));
+    return { last: row?.last ?? 0, assigned: row?.assigned ?? 0 };
   };
   /** The next look, which all waiting calls share. */
   let looking: Promise<Ends> | null = null;
@@ -89,18 +89,18 @@ export function deliveryPositions({ orm }: Pick<Queries, "orm">) {
   return {
     last: async () => (await ends()).last,
     /**
-     * Waits until `last` has reached the last number given now, at most for `mostWaitMs`. Returns `last`, and whether
+     * Waits until `last` has reached the last assigned number, at most for `mostWaitMs`. Returns `last`, and whether
      * it has.
      */
     async settled(): Promise<{ last: number; isSettled: boolean }> {
-      const { given, ...now } = await ends();
+      const { assigned, ...now } = await ends();
       const until = performance.now() + mostWaitMs;
       let { last } = now;
-      while (last < given && performance.now() < until) {
+      while (last < assigned && performance.now() < until) {
         looking ??= lookAgain();
         ({ last } = await looking);
       }
-      return { last, isSettled: last >= given };
+      return { last, isSettled: last >= assigned };
     },
     /**
      * Bounds of the numbers published from `after` to before `before`: from `from` to below `to`. Null for no bound.

@@ -299,8 +299,9 @@ interface Parts {
   readonly suspects: ReadonlySet<string>;
 }
 
-/** Limits of the events of one commit. */
+/** The most events of one commit. */
 const maxGathered = 256;
+/** The most bytes of the events of one commit. */
 const maxGatheredBytes = 2 * 1024 * 1024;
 
 /**
@@ -336,8 +337,8 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     });
   };
 
-  const keep = async (given: readonly Waiting[], parts: Parts | null = null): Promise<void> => {
-    const batch = given.filter(({ event, reject }) => {
+  const keep = async (group: readonly Waiting[], parts: Parts | null = null): Promise<void> => {
+    const batch = group.filter(({ event, reject }) => {
       const isHeld = held.has(event);
       if (isHeld) reject(eventHeld());
       return !isHeld;

@@ -22,10 +22,12 @@ const beatMs = second / 2;
 const marginMs = 250;
 /** How long a hand-over waits for attempts in progress. After that the shard is released without their results. */
 const handOverMs = 5 * second;
+/** The time between two looks at the attempts in progress during a hand-over. */
 const handOverStepMs = 20;
 const endSilentMs = second;
-/** The shortest interval between reads of the store for pending deliveries. They take at most 1/20 of the time. */
+/** The shortest interval between reads of the store for pending deliveries. */
 const lookMs = second;
+/** These reads take at most one part of the time in this many. */
 const lookPart = 20;
 
 const endpointNotifications = topic<EndpointNotification>("endpoint_news");
@@ -264,14 +266,14 @@ export class Replica implements Ownership {
   }
 
   async #give(deliverer: Deliverer, shards: readonly number[]): Promise<void> {
-    const given = shards
+    const assigned = shards
       .map((shard) => ({ shard, epoch: this.owned.epochOf(shard) }))
       .filter(({ epoch }) => epoch >= 0);
-    this.#forget(deliverer, new Set(shardsOf(given)));
+    this.#forget(deliverer, new Set(shardsOf(assigned)));
     for (const shard of shards) this.#handingOver.delete(shard);
-    if (given.length === 0) return;
+    if (assigned.length === 0) return;
     try {
-      await release(this.db, this.owned.replica, given);
+      await release(this.db, this.owned.replica, assigned);
       this.#notifyOthers();
     } catch {
       // The next heartbeat releases or takes the shards again. If this replica leaves, others take them after its

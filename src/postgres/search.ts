@@ -129,7 +129,7 @@ class TermFrequencies {
  * trigrams of characters that are not letters or digits in the locale of the database.
  */
 
-const shown = "u.id::float8, u.username, u.display_name, u.profile_picture, u.is_verified";
+const columns = "u.id::float8, u.username, u.display_name, u.profile_picture, u.is_verified";
 const order = "u.followers_count DESC, u.id";
 
 /** The most users with the terms of a query that the index of terms is used for. */
@@ -153,7 +153,7 @@ WITH candidates AS MATERIALIZED (
   FETCH FIRST (SELECT CASE WHEN candidates > $7 THEN $6 ELSE $7 END FROM counts) ROWS WITH TIES
 )
 SELECT found.*, counts.candidates, (SELECT count(*)::float8 FROM popular) AS read FROM counts LEFT JOIN LATERAL (
-  SELECT ${shown}, CASE WHEN starts_with(u.folded, $2 || E'\\n') THEN 0 WHEN starts_with(u.folded, $2) THEN 1 ELSE 2 END AS rank
+  SELECT ${columns}, CASE WHEN starts_with(u.folded, $2 || E'\\n') THEN 0 WHEN starts_with(u.folded, $2) THEN 1 ELSE 2 END AS rank
   FROM users u WHERE u.id = ANY(ARRAY(SELECT user_id FROM popular)) AND u.folded LIKE $3 AND u.folded NOT LIKE $4
   ORDER BY rank, ${order} LIMIT $5
 ) AS found ON true`;
@@ -163,7 +163,7 @@ SELECT found.*, counts.candidates, (SELECT count(*)::float8 FROM popular) AS rea
  * followers and id of the user after whom the walk begins.
  */
 const byWalk = `
-SELECT ${shown}, u.followers_count::float8 AS followers FROM (
+SELECT ${columns}, u.followers_count::float8 AS followers FROM (
   SELECT id FROM (
     SELECT id, folded FROM users WHERE followers_count <= $5 AND (followers_count < $5 OR id > $6)
     ORDER BY followers_count DESC, id LIMIT $4
@@ -172,7 +172,7 @@ SELECT ${shown}, u.followers_count::float8 AS followers FROM (
   LIMIT $3
 ) AS chosen JOIN users u ON u.id = chosen.id ORDER BY ${order}`;
 
-const byName = `SELECT ${shown} FROM users u WHERE lower(u.username COLLATE "C") = $1`;
+const byName = `SELECT ${columns} FROM users u WHERE lower(u.username COLLATE "C") = $1`;
 
 const longestWalk = 200_000;
 /** The cost of the index of terms per user with the rarest term, in steps of a walk (`tests/bench/search.ts`). */

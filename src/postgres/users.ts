@@ -4,18 +4,18 @@ import { once } from "../runtime/lazily.ts";
 import { type Dialect, execute, type Orm, type Work } from "../store/drizzle/dialect.ts";
 import { lower, userRecords } from "../store/drizzle/users.ts";
 import { groupedReads } from "../store/grouped-reads.ts";
-import { given } from "./columns.ts";
+import { passedRows } from "./columns.ts";
 import type { Postgres } from "./pool.ts";
 import { users } from "./schema.ts";
 import { foldedNames, termsOf, userSearch } from "./search.ts";
 
-const { folded: _, ...shown } = getTableColumns(users);
+const { folded: _, ...columns } = getTableColumns(users);
 
 export function userStore(db: Postgres, dialect: Dialect): UserStore {
   const { orm } = db;
   const byNames = once(() =>
     orm
-      .select(shown)
+      .select(columns)
       .from(users)
       .where(sql`lower(${users.username} COLLATE "C") = ANY(${sql.placeholder("usernames")}::text[])`)
       .prepare("users"),
@@ -49,7 +49,7 @@ function* put(orm: Orm, batch: readonly NewUser[], now: string): Work<void> {
     orm.execute(sql`
 WITH given AS MATERIALIZED (
   SELECT given.*, t.terms
-  FROM ${given(users, rows)} JOIN unnest(${terms}::text[]) WITH ORDINALITY AS t(terms, n) USING (n)
+  FROM ${passedRows(users, rows)} JOIN unnest(${terms}::text[]) WITH ORDINALITY AS t(terms, n) USING (n)
 ), put AS (
   INSERT INTO users (id, username, display_name, bio, profile_picture, followers_count, following_count, is_verified,
     created_at, folded)

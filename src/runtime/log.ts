@@ -178,10 +178,10 @@ interface ErrorWriters {
 }
 
 /** Returns the methods of a log that count errors and gather repeated ones. They write by `warn` and `error`. */
-export function loggingErrors({ warn, error: write, now, ...given }: ErrorWriters) {
+export function loggingErrors({ warn, error: write, now, ...methods }: ErrorWriters) {
   const errors = Object.fromEntries(errorEvents.map((event) => [event, 0])) as Record<ErrorEvent, number>;
   const countError =
-    given.countError ??
+    methods.countError ??
     ((event: ErrorEvent) => {
       errors[event]++;
     });
@@ -189,7 +189,7 @@ export function loggingErrors({ warn, error: write, now, ...given }: ErrorWriter
   const repeated = (level: "warn" | "error", event: string, reason: string, fields = {}) => {
     // Errors have the type ErrorEvent; see `Log`.
     if (level === "error") countError(event as ErrorEvent);
-    repeats.add(event, reason, fields, (shown) => (level === "error" ? write : warn)(event, shown));
+    repeats.add(event, reason, fields, (logged) => (level === "error" ? write : warn)(event, logged));
   };
   return {
     error(event: ErrorEvent, fields?: Record<string, unknown>) {

@@ -41,9 +41,9 @@ interface AdminOptions extends Omit<AdminDeps, Made> {
 }
 
 /** Makes the app of the admin API, with the parts that only this API changes. */
-export function adminOf(memory: Memory, { confirmAbovePercent, timeToLive, traces, ...given }: AdminOptions) {
+export function adminOf(memory: Memory, { confirmAbovePercent, timeToLive, traces, ...deps }: AdminOptions) {
   const { store, ranking, follower, catalogue, outcomes } = memory;
-  const { engine, log, now } = given;
+  const { engine, log, now } = deps;
   const data = platformData({
     store,
     ranking,
@@ -58,14 +58,14 @@ export function adminOf(memory: Memory, { confirmAbovePercent, timeToLive, trace
     ...(traces && { traces }),
   });
   const trail = new AuditTrail({ store, log, now, changed: (topic) => outcomes.changed(topic) });
-  const app = adminApp({ ...memory, ...given, data, publisher, trail });
+  const app = adminApp({ ...memory, ...deps, data, publisher, trail });
   return {
     app,
     data,
     publisher,
     trail,
     /** Notifies open consoles if the findings have changed. */
-    lookForFindings: findingsWatch(given.findings, outcomes),
+    lookForFindings: findingsWatch(deps.findings, outcomes),
   };
 }
 

@@ -193,7 +193,7 @@ type Core = Awaited<ReturnType<typeof openCore>>;
 /** Opens the settings, the certificates, and the engine with its data. What it starts is added to `stops`. */
 async function openCore(options: AppOptions, stops: Stops) {
   const { log, now = Date.now } = options;
-  const { live: config, reload, shown } = liveSettings(options.config);
+  const { live: config, reload, inForce } = liveSettings(options.config);
   const deprecated = new DeprecatedUse(options.deprecations);
   warnOfDeprecated(options.config, deprecated, log);
   const location = locationOf(config);
@@ -212,10 +212,10 @@ async function openCore(options: AppOptions, stops: Stops) {
   const life: { phase: "starting" | "serving" | "stopping" } = { phase: "starting" };
   return {
     options,
-    /** The current settings. `reload` applies those that may change at SIGHUP; `shown` returns all for display. */
+    /** The current settings. `reload` applies those that may change at SIGHUP; `inForce` returns all for display. */
     config,
     reload,
-    shown,
+    inForce: inForce,
     log,
     now,
     location,
@@ -538,7 +538,7 @@ function factsOf(core: Core, { store, limiter }: Memory, { streams }: RunningPub
   const { config, now, location, tracing } = core;
   return {
     get settings() {
-      return core.shown();
+      return core.inForce();
     },
     startedAt: now(),
     get subscriptionLimit() {
@@ -609,8 +609,8 @@ function startServices(
     minuteNow = Math.floor(now() / minute);
     if (minuteNow !== before) outcomes.changedHere("minute");
   });
-  const asked = storingRequests(requests, engine.store, log);
-  return supervise([storing, asked, ...sizes, backing, finding], log);
+  const storingCalls = storingRequests(requests, engine.store, log);
+  return supervise([storing, storingCalls, ...sizes, backing, finding], log);
 }
 
 /** Watches whether the data can be read and written, from now on. */

@@ -8,7 +8,7 @@ import { lazily } from "../runtime/lazily.ts";
  * The one way from a caller to the statements of the store. `effects` has an entry for each method of each noun:
  *
  * - "reads": runs on the connection of the calling thread. It sees every write that was acknowledged before it.
- * - "writes": runs in the engine's thread, the only one that writes. Reads that only the engine makes run there too.
+ * - "writes": runs in the engine's thread, which alone writes. Reads that only the engine makes run there too.
  * - "engine": runs in the engine's thread, and only the engine can call it, because it takes a callback.
  * - `Change`: a write that other parts of the server must know of. They are told after the commit and before the
  *   caller gets the result, so that what is acknowledged is visible everywhere.
@@ -294,9 +294,9 @@ function telling(method: Method, change: AnyChange, { deliveries, callersChanged
       isChanged = change.callers === true || (change.callers?.(result) ?? false);
       return result;
     } catch (error) {
-      const shown = explained(error);
+      const failure = explained(error);
       if (engine) await change.interrupted?.(engine, reads, ...args);
-      throw shown;
+      throw failure;
     } finally {
       if (isChanged) note?.();
     }
@@ -306,7 +306,7 @@ function telling(method: Method, change: AnyChange, { deliveries, callersChanged
 /** Makes each noun of a store. */
 export type Makers = { readonly [Noun in keyof Nouns]: () => Nouns[Noun] };
 
-/** Converts an error of a method to the one that `Store` promises. */
+/** Converts an error of a method to the error that `Store` promises. */
 type Explained = (error: unknown) => unknown;
 
 /**

@@ -86,24 +86,24 @@ function readUrl(text: string): ConnectionSettings {
   if (!url || !/^postgres(ql)?:$/.test(url.protocol)) {
     throw new TypeError(`must be a URL like ${example}`);
   }
-  const given = url.searchParams;
-  const unknown = [...given.keys()].find((name) => !parameters.includes(name));
+  const query = url.searchParams;
+  const unknown = [...query.keys()].find((name) => !parameters.includes(name));
   if (unknown !== undefined) {
     throw new TypeError(
       `must have no other parameters than ${parameters.join(", ")}: "${unknown}" is not one`,
     );
   }
-  const attrs = given.get("target_session_attrs");
+  const attrs = query.get("target_session_attrs");
   if (attrs !== null && !sessionAttrs.includes(attrs)) {
     throw new TypeError(`must have target_session_attrs=${sessionAttrs.join(" or ")}, or none`);
   }
-  const sslMode = given.get("sslmode") ?? "prefer";
+  const sslMode = query.get("sslmode") ?? "prefer";
   if (!isSslMode(sslMode)) {
     throw new TypeError(`must have an sslmode of ${sslModes.join(", ")}: "${sslMode}" is not one`);
   }
   const database = decoded(url.pathname.slice(1));
   if (database === "") throw new TypeError(`must end with the name of the database, like ${example}`);
-  const host = decoded(url.hostname).replace(/^\[|\]$/g, "") || given.get("host") || "localhost";
+  const host = decoded(url.hostname).replace(/^\[|\]$/g, "") || query.get("host") || "localhost";
   return {
     host,
     port: Number(url.port || 5432),
@@ -113,9 +113,9 @@ function readUrl(text: string): ConnectionSettings {
     user: decoded(url.username) || "onair",
     password: decoded(url.password),
     sslMode,
-    sslRootCert: given.get("sslrootcert"),
-    sslCert: given.get("sslcert"),
-    sslKey: given.get("sslkey"),
+    sslRootCert: query.get("sslrootcert"),
+    sslCert: query.get("sslcert"),
+    sslKey: query.get("sslkey"),
   };
 }
 

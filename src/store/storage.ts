@@ -7,7 +7,7 @@ import {
   movedSetting,
 } from "../domain/copy.ts";
 import type { Ownership, ReplicaLink } from "../domain/replicas.ts";
-import type { DatabaseFacts, KindSizes } from "../domain/storage.ts";
+import type { DatabaseFacts, KindSizes } from "../domain/sizes.ts";
 import {
   type CheckStorage,
   type OnFault,
@@ -49,7 +49,7 @@ export interface OpenOptions {
   /** The lock of the directory, if the caller already has it. */
   readonly lock?: DirectoryLock | undefined;
   readonly onFault?: OnFault | undefined;
-  /** The number of this process among the replicas of a PostgreSQL database; null for a new one. */
+  /** The number of this process among the replicas of a PostgreSQL database; null for a new number. */
   readonly replica?: number | null | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface DataStorage {
 /** A host of a database that accepts writes. */
 export interface WritableHost {
   readonly host: string;
-  /** Each promotion of a standby begins a new one, with a higher number. */
+  /** Each promotion of a standby begins a new timeline, with a higher number. */
   readonly timeline: number;
 }
 
@@ -103,13 +103,13 @@ export interface DatabaseStorage extends DataStorage {
   writableHosts(): Promise<readonly WritableHost[] | null>;
 }
 
-/** Throws a `StoreError` when the data was moved to another location, or a copy to this one is incomplete. */
+/** Throws a `StoreError` when the data was moved to another location, or a copy to this location is incomplete. */
 export async function requireNotMoved(store: Pick<Store, "settings">, location: DataLocation): Promise<void> {
-  const shown = shownDataLocation(location);
+  const named = shownDataLocation(location);
   if ((await store.settings.get(copyingSetting)) !== null)
-    throw new StoreError(incompleteMessage(shown), true);
+    throw new StoreError(incompleteMessage(named), true);
   const to = await store.settings.get(movedSetting);
-  if (to !== null) throw new StoreError(movedMessage(shown, namedDataLocation(location), to), true);
+  if (to !== null) throw new StoreError(movedMessage(named, namedDataLocation(location), to), true);
 }
 
 /** Closes the store if the check rejects. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { inflateSync } from "node:zlib";
-import { defaultPictures } from "../../src/api/public/pages.ts";
+import { defaultPictures } from "../../src/api/public/assets.ts";
 import { testServer } from "../support/server.ts";
 
 interface Answer {

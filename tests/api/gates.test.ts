@@ -5,7 +5,7 @@ import { OperatorKeys } from "../../src/api/admin/operator-keys.ts";
 import { authenticator, rateLimiter } from "../../src/api/http/access.ts";
 import { Traffic } from "../../src/api/http/context.ts";
 import { answerOtherMethods, listen } from "../../src/api/http/server.ts";
-import { openApiRoutes } from "../../src/api/openapi/documents.ts";
+import { openApiRoutes } from "../../src/api/openapi/routes.ts";
 import { publicListener, withTokens } from "../../src/api/public/listener.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { afterThisTest } from "../support/after-tests.ts";

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { answer, file, ndjsonLines, noContent, notModified } from "../../src/api/http/answers.ts";
-import { component, describeRoute, errorCodes } from "../../src/api/http/documentation.ts";
+import { component, describeRoute, errorCodes } from "../../src/api/http/openapi.ts";
 import { IntegerParameter, TextParameter } from "../../src/api/http/parameters.ts";
 import { listener } from "../../src/api/http/server.ts";
 import { complete, type ListenerRules, type WrittenDocument } from "../../src/api/openapi/document.ts";
-import { openApiRoutes } from "../../src/api/openapi/documents.ts";
+import { openApiRoutes } from "../../src/api/openapi/routes.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { find, lint, type OpenApiDocument } from "../support/openapi.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { storedKinds } from "../../src/domain/storage.ts";
+import { storedKinds } from "../../src/domain/sizes.ts";
 import { clientCredentials } from "../support/oauth.ts";
 import { subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";

@@ -89,7 +89,7 @@ test("deliveries of an endpoint that another process owns are not sent; that pro
   expect(sent).toHaveLength(2);
   expect(state.told).toEqual([
     { kind: "published", applications: [application] },
-    { kind: "asked", application },
+    { kind: "requested", application },
     { kind: "changed", application },
   ]);
   // It owns the endpoint again, with the events published meanwhile.
@@ -120,9 +120,9 @@ test("a replay for an endpoint of another process is notified to it, and makes i
   await store.replays.create({ ...replay, id: newId(), dry_run: true, from: 2, to: 3 });
   expect(state.told).toEqual([]);
   await store.replays.create({ ...replay, id: newId(), dry_run: false, from: 4, to: 5 });
-  expect(state.told).toEqual([{ kind: "asked", application }]);
+  expect(state.told).toEqual([{ kind: "requested", application }]);
   state.holds = true;
-  state.deliverer?.received({ kind: "asked", application });
+  state.deliverer?.received({ kind: "requested", application });
   expect(state.asked).toBe(1);
   await stop();
 });

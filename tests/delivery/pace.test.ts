@@ -1,7 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { type Feedback, Pace } from "../../src/delivery/pace.ts";
 import { minute, second } from "../../src/domain/time.ts";
-import { latencies, type SimulatedReceiver, Simulation, workers } from "./fixtures/simulated-endpoint.ts";
+import {
+  canStart,
+  latencies,
+  type SimulatedReceiver,
+  Simulation,
+  workers,
+} from "./fixtures/simulated-endpoint.ts";
 
 const max = 128;
 
@@ -145,13 +151,13 @@ describe("the circuit", () => {
   test("opens after five failures in a row, for 5 s, and then lets one through", () => {
     const endpoint = new Endpoint();
     for (let i = 0; i < 4; i++) endpoint.ends(endpoint.at, failed);
-    expect(endpoint.pace.canStart(endpoint.at)).toBe(true);
+    expect(canStart(endpoint.pace, endpoint.at)).toBe(true);
     endpoint.ends(endpoint.at, failed);
     expect([endpoint.pace.isOpen, endpoint.pace.limit]).toEqual([true, 1]);
-    expect(endpoint.pace.canStart(endpoint.at + 5 * second - 1)).toBe(false);
-    expect(endpoint.pace.canStart(endpoint.at + 5 * second)).toBe(true);
+    expect(canStart(endpoint.pace, endpoint.at + 5 * second - 1)).toBe(false);
+    expect(canStart(endpoint.pace, endpoint.at + 5 * second)).toBe(true);
     endpoint.pace.inFlight = 1;
-    expect(endpoint.pace.canStart(endpoint.at + 5 * second)).toBe(false);
+    expect(canStart(endpoint.pace, endpoint.at + 5 * second)).toBe(false);
   });
 
   test("waits twice as long after each probe that fails, up to five minutes", () => {
@@ -226,9 +232,9 @@ describe("an endpoint that has too much to do", () => {
     endpoint.pace.resume(endpoint.at);
     expect(endpoint.pace.limit).toBe(limit);
     endpoint.round(100, { ...refused, retryAfterMs: minute });
-    expect(endpoint.pace.canStart(endpoint.at)).toBe(false);
+    expect(canStart(endpoint.pace, endpoint.at)).toBe(false);
     endpoint.pace.resume(endpoint.at);
-    expect([endpoint.pace.limit, endpoint.pace.canStart(endpoint.at)]).toEqual([1, true]);
+    expect([endpoint.pace.limit, canStart(endpoint.pace, endpoint.at)]).toEqual([1, true]);
     endpoint.at++;
     endpoint.rounds(3, 100);
     expect(endpoint.pace.limit).toBe(8);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { exampleUrl } from "../../src/api/http/documentation.ts";
+import { exampleUrl } from "../../src/api/http/openapi.ts";
 import { openCredentials } from "../../src/dev/credentials.ts";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { exampleCategory, exampleChannel, exampleUser } from "../../src/domain/examples.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { diskForecast, freeSpaceOf } from "../../src/domain/storage.ts";
+import { diskForecast, freeSpaceOf } from "../../src/domain/sizes.ts";
 import { day, hour } from "../../src/domain/time.ts";
 
 const now = Date.UTC(2026, 0, 14, 16);

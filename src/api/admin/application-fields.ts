@@ -218,7 +218,7 @@ type Shown = Omit<
 >;
 
 /** Returns an application in the form of the admin API, without its secrets, and with masked values of its headers. */
-export const shown = (application: Shown) =>
+export const shownApplication = (application: Shown) =>
   picked(shownFields, {
     ...application,
     webhook_headers: maskedWebhookHeaders(application.webhook_headers),

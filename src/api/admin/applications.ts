@@ -39,6 +39,13 @@ import {
   shownSecret,
 } from "../public/application.ts";
 import {
+  FilterTestSchema,
+  filterTestAnswer,
+  filterTester,
+  filterTestFields,
+  filterTestInput,
+} from "../public/filters.ts";
+import {
   ApplicationChangesInput,
   ApplicationIdParameter,
   ApplicationInput,
@@ -47,7 +54,7 @@ import {
   checkFields,
   exampleApplication,
   NewApplicationSchema,
-  shown,
+  shownApplication,
 } from "./application-fields.ts";
 import { EndpointSchema } from "./endpoints.ts";
 import { type AdminDeps, type AdminListener, operators, readers } from "./listener.ts";
@@ -176,7 +183,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         client_secret_prefix: secret === null ? "" : secretPrefix(secret),
       });
       requestContext.change = applicationChange(null, application);
-      const created = shown({ ...application, disabled: false });
+      const created = shownApplication({ ...application, disabled: false });
       return status(201, { ...created, client_secret: secret, webhook_secret });
     },
     {
@@ -210,9 +217,13 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         const endpoint = troubled.get(one.id) ?? newEndpoint(one.id);
         const status = endpointStatus(endpoint);
         const { disabled_reason } = endpoint;
-        return { ...shown(one), state: applicationState(one, status), endpoint: { status, disabled_reason } };
+        return {
+          ...shownApplication(one),
+          state: applicationState(one, status),
+          endpoint: { status, disabled_reason },
+        };
       };
-      return list.page(query, { read, positionOf: ({ id }) => id, shown: listed });
+      return list.page(query, { read, positionOf: ({ id }) => id, toJson: listed });
     },
     {
       roles: readers,
@@ -231,7 +242,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
 
   app.get(
     "/admin/v1/applications/:id",
-    async ({ params: { id } }) => shown(existing(await store.applications.find(id))),
+    async ({ params: { id } }) => shownApplication(existing(await store.applications.find(id))),
     {
       roles: readers,
       params: ApplicationParams,
@@ -253,7 +264,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
       await checkOwner(changes);
       const changed = existing(await store.applications.update(id, changes, now()));
       requestContext.change = applicationChange(before, changed);
-      return shown(changed);
+      return shownApplication(changed);
     },
     {
       roles: operators,
@@ -420,6 +431,28 @@ export function usageRoutes(app: AdminListener, { store, facts, now }: AdminDeps
         tags: ["Applications"],
         description:
           "Returns the remaining rate limit of an application, its number of subscriptions and their limit, and the prefix and age of its secrets.",
+      },
+    },
+  );
+}
+
+/** What a filter of an application would let through. */
+export function filterRoutes(app: AdminListener, deps: AdminDeps): void {
+  const test = filterTester(deps);
+  app.post(
+    "/admin/v1/applications/:id/filters/test",
+    async ({ params: { id }, body }) => test(existing(await deps.store.applications.find(id)), body),
+    {
+      roles: operators,
+      params: ApplicationParams,
+      body: Type.Object(filterTestFields, { ...filterTestInput, ...noOtherFields }),
+      response: { 200: answerOf(FilterTestSchema, filterTestAnswer) },
+      errors: ["not_found"],
+      detail: {
+        operationId: "testFilter",
+        tags: ["Applications"],
+        description:
+          "Says which of the application's last deliveries of a type, or of the given samples, a filter would let through: at most 20. It changes nothing. Without `filter` it tests the application's own. A wrong filter is refused with its place, such as `filter.content.$startWith`.",
       },
     },
   );

@@ -5,7 +5,7 @@ import { isoTime } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { pageOf } from "../http/answers.ts";
 import { pagedList } from "../http/cursors.ts";
-import { IsoTimestamp, named, picked, rangeGiven, TextParameter, TimeParameter } from "../http/parameters.ts";
+import { IsoTimestamp, named, picked, TextParameter, TimeParameter, timeRange } from "../http/parameters.ts";
 import { exampleApplication } from "./application-fields.ts";
 import { type AdminDeps, type AdminListener, readers } from "./listener.ts";
 
@@ -144,9 +144,9 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
         ...(application === undefined ? [] : [{ kind: "applications", idOrName: application }]),
         ...(user === undefined ? [] : [{ kind: "users", idOrName: user }]),
       ];
-      const filter: AuditFilter = { actor, action, object, object_id, of, ...rangeGiven(query) };
+      const filter: AuditFilter = { actor, action, object, object_id, of, ...timeRange(query) };
       const read = (below: number | null, limit: number) => store.audit.page(filter, below, limit);
-      return list.page(query, { read, positionOf: ({ seq }) => seq, shown });
+      return list.page(query, { read, positionOf: ({ seq }) => seq, toJson: shownEntry });
     },
     {
       roles: readers,
@@ -164,7 +164,7 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
   );
 }
 
-function shown({ actor_kind: kind, actor_id: id, actor_name: name, ...entry }: AuditEntry): Audit {
+function shownEntry({ actor_kind: kind, actor_id: id, actor_name: name, ...entry }: AuditEntry): Audit {
   return picked(AuditSchema.properties, {
     ...entry,
     at: isoTime(entry.at),

@@ -8,7 +8,7 @@ import type { ByteRange } from "../../runtime/files.ts";
 import { answerOf, file, linksTo, noContent, pageOf } from "../http/answers.ts";
 import { reply } from "../http/context.ts";
 import { pagedList } from "../http/cursors.ts";
-import { contentRange, header } from "../http/documentation.ts";
+import { contentRange, header } from "../http/openapi.ts";
 import { IsoTimestamp, named, TextParameter } from "../http/parameters.ts";
 import { type AdminDeps, type AdminListener, operators, readers, whileAllowed } from "./listener.ts";
 
@@ -87,7 +87,7 @@ const contentHeaders = {
   "Accept-Ranges": header("Accept-Ranges", "Ranges of bytes can be requested.", "string", "bytes"),
 };
 
-function shown({ created_at, finished_at, ...backup }: Backup): Static<typeof BackupSchema> {
+function shownBackup({ created_at, finished_at, ...backup }: Backup): Static<typeof BackupSchema> {
   return {
     ...backup,
     created_at: isoTime(created_at),
@@ -126,7 +126,7 @@ export function backupRoutes(app: AdminListener, options: AdminDeps): void {
 function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void {
   const list = pagedList("backups", cursors);
 
-  app.post("/admin/v1/backups", async ({ status }) => status(202, shown(await backups.begin())), {
+  app.post("/admin/v1/backups", async ({ status }) => status(202, shownBackup(await backups.begin())), {
     roles: operators,
     response: { 202: BegunBackup },
     errors: ["conflict"],
@@ -144,7 +144,7 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
       list.page(query, {
         read: (after: string | null, limit) => backups.page(after ?? "", limit),
         positionOf: ({ id }) => id,
-        shown,
+        toJson: shownBackup,
       }),
     {
       roles: readers,
@@ -161,7 +161,7 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
     },
   );
 
-  app.get("/admin/v1/backups/:id", async ({ params: { id } }) => shown(await backups.find(id)), {
+  app.get("/admin/v1/backups/:id", async ({ params: { id } }) => shownBackup(await backups.find(id)), {
     roles: readers,
     params: BackupParams,
     response: { 200: FoundBackup },
@@ -249,12 +249,12 @@ const oneRange = /^bytes=(?:([0-9]+)-([0-9]*)|-([0-9]+))$/;
  * several ranges, or when `If-Range` names another version than `etag`. Throws `range_not_satisfiable`.
  */
 function rangeOf(
-  asked: { readonly range: string | undefined; readonly ifRange: string | undefined },
+  headers: { readonly range: string | undefined; readonly ifRange: string | undefined },
   size: number,
   etag: string,
 ): ByteRange | null {
-  const [range, first, last, ending] = oneRange.exec(asked.range ?? "") ?? [];
-  if (range === undefined || (asked.ifRange ?? etag) !== etag) return null;
+  const [range, first, last, ending] = oneRange.exec(headers.range ?? "") ?? [];
+  if (range === undefined || (headers.ifRange ?? etag) !== etag) return null;
   if (first !== undefined && last && Number(last) < Number(first)) return null;
   const start = ending === undefined ? Number(first) : Math.max(0, size - Number(ending));
   if (start < size) return { start, end: last ? Math.min(size, Number(last) + 1) : size };

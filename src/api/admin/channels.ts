@@ -84,7 +84,7 @@ async function withOwners(
   const counted = new Map(counts.map(({ broadcaster_user_id, count }) => [broadcaster_user_id, count]));
   return channels.flatMap((channel) => {
     const user = owners.get(channel.user_id);
-    return user ? [{ user, shown: shownChannel(channel, user, counted.get(user.id) ?? 0) }] : [];
+    return user ? [{ user, entry: shownChannel(channel, user, counted.get(user.id) ?? 0) }] : [];
   });
 }
 
@@ -109,13 +109,13 @@ export function channelListRoute(app: AdminListener, { store, cursors, data: { r
       const page = await list.page(query, {
         read: (after: number | null, limit) => store.channels.list(filter, after ?? 0, limit),
         positionOf: ({ id }) => id,
-        shown: (channel) => channel,
+        toJson: (channel) => channel,
       });
       const data = (await withOwners(store, page.data)).map(
-        ({ user, shown }): Static<typeof ListedChannelSchema> => ({
-          ...shown,
+        ({ user, entry }): Static<typeof ListedChannelSchema> => ({
+          ...entry,
           followers_count: user.followers_count,
-          viewers: ranking.liveChannel(shown.id)?.viewers ?? null,
+          viewers: ranking.liveChannel(entry.id)?.viewers ?? null,
         }),
       );
       return { ...page, data };
@@ -185,10 +185,10 @@ export function livestreamListRoute(
         store.channels.byIds(ids),
         store.livestreams.byChannels(ids),
       ]);
-      const shown = new Map((await withOwners(store, channels)).map((one) => [one.shown.id, one.shown]));
+      const byId = new Map((await withOwners(store, channels)).map((one) => [one.entry.id, one.entry]));
       const described = new Map(details.map((one) => [one.channel_id, one]));
       const data = page.flatMap(({ channel_id, category_id, viewers }) => {
-        const [channel, detail] = [shown.get(channel_id), described.get(channel_id)];
+        const [channel, detail] = [byId.get(channel_id), described.get(channel_id)];
         if (!channel || !detail) return [];
         const { title, language, started_at } = detail;
         const category_name = snapshot.category(category_id)?.category.name ?? "";

@@ -24,7 +24,7 @@ export function consoleRoutes(
   app: AdminListener,
   { sessions, publicUrl, welcomeUrl }: ConsoleRouteOptions,
 ): void {
-  const shown = ({ operatorKey }: RequestContext): ConsoleSession => {
+  const sessionOf = ({ operatorKey }: RequestContext): ConsoleSession => {
     if (operatorKey === null) throw new Error("The request has passed no gate");
     const { id, name, role } = operatorKey;
     return { key: { id, name, role }, version: versionWithCommit, public_url: publicUrl() };
@@ -38,11 +38,11 @@ export function consoleRoutes(
         throw new DomainError("invalid_parameter", "Only the console can begin a session");
       }
       const cookie = await sessions.begin(request, operatorKey);
-      return replyJson(requestContext, 200, shown(requestContext), { "set-cookie": cookie });
+      return replyJson(requestContext, 200, sessionOf(requestContext), { "set-cookie": cookie });
     },
     { roles: everyRole, detail: detail("beginConsoleSession") },
   );
-  app.get(consolePath, ({ requestContext }) => shown(requestContext), {
+  app.get(consolePath, ({ requestContext }) => sessionOf(requestContext), {
     roles: everyRole,
     detail: detail("getConsoleSession"),
   });

@@ -77,8 +77,8 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
     async ({ query }) => {
       const { application_id = null } = query;
       const { deliveries, pagination } = await list.page(query, { ...everything, application_id }, null);
-      const shown = await shownDeliveries(store, deliveries, now());
-      const data = shown.map((one, i) => owned(deliveries[i]?.application_id ?? "", one));
+      const found = await shownDeliveries(store, deliveries, now());
+      const data = found.map((one, i) => owned(deliveries[i]?.application_id ?? "", one));
       return pageOfApplication(store, application_id, { data, pagination, message: "OK" });
     },
     {
@@ -136,7 +136,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
   );
 }
 
-const shown = (replay: Replay) => owned(replay.application_id, shownReplay(replay));
+const ownedReplay = (replay: Replay) => owned(replay.application_id, shownReplay(replay));
 export const OwnedReplay = ownedSchema(ReplaySchema);
 const operatorReplayExample = owned(exampleApplication.id, exampleReplay);
 
@@ -177,7 +177,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
       const replay = await newReplay(input, { application_id, broadcaster_user_id: null }, store, now());
       const started = await startReplay(store, replay);
       requestContext.change = { object_name: application.name, changes: valueChanges(null, body) };
-      return status(202, shown(started));
+      return status(202, ownedReplay(started));
     },
     {
       roles: operators,
@@ -197,7 +197,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
     "/admin/v1/replays",
     async () => {
       const found = await store.replays.page(everything, replayLimits.maxListed.application);
-      return { data: found.map(shown), message: "OK" };
+      return { data: found.map(ownedReplay), message: "OK" };
     },
     {
       roles: readers,
@@ -215,7 +215,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
     "/admin/v1/replays/:id",
     async ({ params: { id } }) => {
       const found = existing(await store.replays.find(everything, id), "replay");
-      return shown(found);
+      return ownedReplay(found);
     },
     {
       roles: readers,

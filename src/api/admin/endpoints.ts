@@ -112,7 +112,7 @@ interface Known {
   readonly dueAt: number | null;
 }
 
-function shown(
+function shownEndpoint(
   { endpoint, application, dueAt }: Known,
   now: number,
   isPending = false,
@@ -157,7 +157,11 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors, now
       store.endpoints.dueAt(id),
       store.deliveries.pendingOf(id),
     ]);
-    const state = shown({ endpoint: found ?? newEndpoint(id), application, dueAt }, now(), pending > 0);
+    const state = shownEndpoint(
+      { endpoint: found ?? newEndpoint(id), application, dueAt },
+      now(),
+      pending > 0,
+    );
     return { ...state, pending };
   };
 
@@ -167,7 +171,7 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors, now
       list.page(query, {
         read: failing,
         positionOf: ({ application }) => application.id,
-        shown: (known) => shown(known, now()),
+        toJson: (known) => shownEndpoint(known, now()),
       }),
     {
       roles: readers,

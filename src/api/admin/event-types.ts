@@ -114,7 +114,7 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
 
   app.get(
     "/admin/v1/event-types",
-    async () => ({ data: (await store.eventTypes.all()).map(shown), message: "OK" }),
+    async () => ({ data: (await store.eventTypes.all()).map(shownType), message: "OK" }),
     {
       roles: everyRole,
       response: { 200: AllTypes },
@@ -133,17 +133,17 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
     async ({ params: { name }, body, requestContext }) => {
       refuseBuiltIn(name);
       const { version, schema, example, description = "", time_to_live_seconds = null } = body;
-      const given = { name, version, schema, example, description, time_to_live_seconds };
-      const type = await eventTypeOf(given);
+      const newType = { name, version, schema, example, description, time_to_live_seconds };
+      const type = await eventTypeOf(newType);
       if (!catalogue.find(name, version)) checkFiltersOf(type, await store.applications.all(), catalogue);
       const before = (await store.eventTypes.all()).find(
         (one) => one.name === name && one.version === version,
       );
-      const kept = await store.eventTypes.put(given, now());
+      const kept = await store.eventTypes.put(newType, now());
       catalogue.put(type);
       const changes = valueChanges(before ?? null, kept);
       requestContext.change = { object_name: `${name}@${version}`, changes };
-      return { event_type: shown(kept), message: "OK" };
+      return { event_type: shownType(kept), message: "OK" };
     },
     {
       roles: operators,
@@ -197,7 +197,7 @@ function refuseBuiltIn(name: string): void {
   }
 }
 
-const shown = (type: RegisteredEventType) => picked(RecordSchema.properties, type);
+const shownType = (type: RegisteredEventType) => picked(RecordSchema.properties, type);
 
 const CatalogueEntrySchema = named("CatalogueEntry", "An event type that can be published.", {
   name: Type.String({ description: "Name of the event type." }),
@@ -235,12 +235,12 @@ const builtIn: ReadonlySet<unknown> = new Set(builtInEventTypes);
 
 /** All event types that can be published. */
 export function catalogueRoute(app: AdminListener, { catalogue }: AdminDeps): void {
-  const shown = (type: EventType) => {
+  const catalogueEntry = (type: EventType) => {
     const { name, version, description, payload, example } = type;
     return { name, version, description, is_built_in: builtIn.has(type), schema: payload, example };
   };
   const answer = ({ requestContext }: { requestContext: RequestContext }) =>
-    replyLargeJson(requestContext, { data: catalogue.types.map(shown), message: "OK" });
+    replyLargeJson(requestContext, { data: catalogue.types.map(catalogueEntry), message: "OK" });
   app.get("/admin/v1/catalogue", answer, {
     roles: everyRole,
     response: { 200: Catalogue },

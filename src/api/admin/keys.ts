@@ -85,7 +85,7 @@ const NewKey = answerOf(NewKeySchema, {
   example: { ...example, last_used_at: null, key: "onair_admin_4fQx…" },
 });
 
-const shown = (key: OperatorKey) =>
+const shownKey = (key: OperatorKey) =>
   picked(fields, {
     ...key,
     created_at: isoTime(key.created_at),
@@ -95,7 +95,7 @@ const shown = (key: OperatorKey) =>
 
 /** Operator keys: list, create and revoke. */
 export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }: AdminDeps): void {
-  app.get("/admin/v1/keys", () => ({ data: operatorKeys.list().map(shown), message: "OK" }), {
+  app.get("/admin/v1/keys", () => ({ data: operatorKeys.list().map(shownKey), message: "OK" }), {
     roles: readers,
     response: { 200: Keys },
     detail: {
@@ -120,10 +120,10 @@ export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }:
       });
       await store.operatorKeys.create(key);
       await operatorKeys.load();
-      const given = { role, expires_at: isoTimeOrNull(key.expires_at) };
-      requestContext.change = { object_name: key.name, changes: valueChanges(null, given) };
+      const initial = { role, expires_at: isoTimeOrNull(key.expires_at) };
+      requestContext.change = { object_name: key.name, changes: valueChanges(null, initial) };
       log.info("operator_key_created", { id: key.id, name: key.name, role: key.role });
-      return status(201, { ...shown(key), key: secret });
+      return status(201, { ...shownKey(key), key: secret });
     },
     {
       roles: operators,

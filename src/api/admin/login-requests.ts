@@ -195,13 +195,13 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
   app.put(
     "/admin/v1/login-requests/:challenge/accept",
     async ({ params: { challenge }, body: { user_id: userId, scopes, remember = true } }) => {
-      const asked = await find(challenge);
-      const granted = scopes ? parseScopes(scopes.join(" ")) : asked.scopes;
-      if (!granted || granted.length === 0 || granted.some((scope) => !asked.scopes.includes(scope))) {
-        const message = `may hold ${asked.scopes.join(" and ")}`;
+      const loginRequest = await find(challenge);
+      const granted = scopes ? parseScopes(scopes.join(" ")) : loginRequest.scopes;
+      if (!granted || granted.length === 0 || granted.some((scope) => !loginRequest.scopes.includes(scope))) {
+        const message = `may hold ${loginRequest.scopes.join(" and ")}`;
         throw invalidFields([{ in: "body", field: "scopes", message }]);
       }
-      return keep(challenge, asked.request, { userId, scopes: granted, remember });
+      return keep(challenge, loginRequest.request, { userId, scopes: granted, remember });
     },
     {
       roles: operators,
@@ -252,11 +252,11 @@ function requests({ store, challenges, now, publicUrl }: AdminDeps) {
     async keep(
       challenge: string,
       request: LoginRequest,
-      given: LoginAnswer,
+      loginAnswer: LoginAnswer,
     ): Promise<Static<typeof Answered>> {
       const verifier = newSecret("onair_lv_");
       const hashes = { challenge: secretHash(challenge), verifier: secretHash(verifier) };
-      await store.loginRequests.answer(request, given, hashes);
+      await store.loginRequests.answer(request, loginAnswer, hashes);
       return { redirect_to: `${publicUrl()}/oauth/authorize?login_verifier=${verifier}`, message: "OK" };
     },
   };

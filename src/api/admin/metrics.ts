@@ -1,6 +1,6 @@
 import type { EngineStats } from "../../delivery/engine.ts";
+import type { KindSizes } from "../../domain/sizes.ts";
 import type { ConnectionUse, Exemplar, Histogram } from "../../domain/statistics.ts";
-import type { KindSizes } from "../../domain/storage.ts";
 import { second } from "../../domain/time.ts";
 import { inTime } from "../../runtime/event-loop.ts";
 import { descriptorLimit, openDescriptors } from "../../runtime/files.ts";
@@ -43,7 +43,7 @@ function trafficMetrics(
     ),
     counters("onair_events_published", "Events acknowledged to the platform.", "type", published),
     ...spanMetrics(facts.metrics?.spans() ?? noSpans, engineSpans),
-    ...applicationMetrics(traffic.public.applications.shown()),
+    ...applicationMetrics(traffic.public.applications.counts()),
     counters("onair_log_errors", "Errors in the log, repeated ones included.", "event", log.errors),
     counter("onair_log_lines_left_out", "Log lines that were dropped.", log.linesLeftOut),
   ];
@@ -405,8 +405,8 @@ function exposition(metrics: readonly AnyMetric[], { isOpenMetrics }: Format): s
 function linesOf(metric: AnyMetric, isOpenMetrics: boolean): string[] {
   const { type, name, help } = metric;
   const sampled = type === "counter" ? `${name}_total` : name;
-  const shown = isOpenMetrics ? name : sampled;
-  const head = [`# HELP ${shown} ${help}`, `# TYPE ${shown} ${type}`];
+  const family = isOpenMetrics ? name : sampled;
+  const head = [`# HELP ${family} ${help}`, `# TYPE ${family} ${type}`];
   if (type !== "histogram") {
     return [...head, ...metric.samples.map(({ labels, value }) => sample(sampled, labels, value))];
   }

@@ -46,7 +46,14 @@ const Notices = pageOf(NoticeSchema, {
   example,
 });
 
-function shown({ id, type, application_id, created_at, body, sending }: Notice): Static<typeof NoticeSchema> {
+function shownNotice({
+  id,
+  type,
+  application_id,
+  created_at,
+  body,
+  sending,
+}: Notice): Static<typeof NoticeSchema> {
   // A boundary: every notice has these two in its data.
   const { data } = JSON.parse(body) as { data: { summary: string; advice: string | null } };
   return {
@@ -68,7 +75,7 @@ export function noticeRoutes(app: AdminListener, { store, cursors }: AdminDeps):
     async ({ query }) => {
       const { application_id = null } = query;
       const read = (below: number | null, limit: number) => store.notices.page(application_id, below, limit);
-      const page = await list.page(query, { read, positionOf: ({ seq }) => seq, shown });
+      const page = await list.page(query, { read, positionOf: ({ seq }) => seq, toJson: shownNotice });
       return pageOfApplication(store, application_id, page);
     },
     {

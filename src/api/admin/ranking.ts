@@ -76,7 +76,7 @@ const RankingQuery = Type.Object({
 });
 
 /** Returns a category as the lists have it. The viewers may be those of an earlier order. */
-function shown(
+function shownCategory(
   { category: { id, name }, viewers }: RankedCategory,
   snapshot: Snapshot,
 ): Static<typeof RankedCategorySchema> {
@@ -90,7 +90,7 @@ export function rankingRoutes(app: AdminListener, { store, data: { ranking } }: 
     ({ query: { name = "", limit = categoryLimits.defaultResults } }) => {
       const snapshot = ranking.current();
       const found = firstNamed(fold(name), ranking.walk(snapshot.order, null), limit);
-      return { data: found.map((one) => shown(one, snapshot)), message: "OK" };
+      return { data: found.map((one) => shownCategory(one, snapshot)), message: "OK" };
     },
     {
       roles: everyRole,
@@ -117,7 +117,7 @@ export function rankingRoutes(app: AdminListener, { store, data: { ranking } }: 
         user_id,
         viewers,
       }));
-      return { data: { ...shown(ranked, snapshot), channels }, message: "OK" };
+      return { data: { ...shownCategory(ranked, snapshot), channels }, message: "OK" };
     },
     {
       roles: everyRole,

@@ -19,8 +19,8 @@ import {
 } from "../../platform/batches.ts";
 import { answer, answerOf, ndjsonLines, noContent } from "../http/answers.ts";
 import { type RequestContext, reply } from "../http/context.ts";
-import { exampleUrl } from "../http/documentation.ts";
 import { longBodyStream } from "../http/input.ts";
+import { exampleUrl } from "../http/openapi.ts";
 import {
   ChoiceParameter,
   IdParameter,

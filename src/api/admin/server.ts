@@ -1,8 +1,8 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { type Finding, findingStatuses } from "../../domain/findings.ts";
+import { diskForecast, freeSpaceOf, type KindSizes } from "../../domain/sizes.ts";
 import { allSubjects } from "../../domain/statistics.ts";
-import { diskForecast, freeSpaceOf, type KindSizes } from "../../domain/storage.ts";
 import { heldSetting } from "../../domain/store.ts";
 import { day, hour, isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";

@@ -108,7 +108,7 @@ export function statisticRoutes(app: AdminListener, { store, now }: AdminDeps): 
       ]);
       if (Object.values(deliveries.totals).every((count) => !count))
         await requireApplication(store, application_id);
-      return replyLargeJson(requestContext, { ...span.shown, ...deliveries, ...requests, applications });
+      return replyLargeJson(requestContext, { ...span.fields, ...deliveries, ...requests, applications });
     },
     {
       roles: readers,
@@ -127,7 +127,7 @@ export function statisticRoutes(app: AdminListener, { store, now }: AdminDeps): 
 async function requestStatistics(store: Pick<Store, "statistics">, span: StatisticSpan) {
   const { period, from, to } = span;
   // A week is read by day: by hour, each request would read the rows of a hundred operations.
-  const isLong = span.shown.range === "week";
+  const isLong = span.fields.range === "week";
   const coarse: StatisticPeriod = isLong ? "day" : period;
   const kind = "requests";
   const [all, each] = await Promise.all([

@@ -141,8 +141,8 @@ export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void
       const expiresAt = createdAt + (expires_in ? expires_in * second : appTokenLifetimeMs);
       const grant = { applicationId: id, userId: null, scopes, createdAt, expiresAt };
       await store.tokens.create(secretHash(token), grant);
-      const given = { scopes, expires_at: isoTime(expiresAt) };
-      requestContext.change = { object_name: application.name, changes: valueChanges(null, given) };
+      const initial = { scopes, expires_at: isoTime(expiresAt) };
+      requestContext.change = { object_name: application.name, changes: valueChanges(null, initial) };
       return status(201, { access_token: token, user_id: null, scopes, expires_at: isoTime(expiresAt) });
     },
     {

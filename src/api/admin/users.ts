@@ -68,14 +68,14 @@ const IdsQuery = Type.Object({
   }),
 });
 
-const shown = (user: User): Static<typeof FoundUserSchema> => picked(fields, user);
+const foundUser = (user: User): Static<typeof FoundUserSchema> => picked(fields, user);
 
 /** Search Users, and get users by their ids. */
 export function userLookupRoutes(app: AdminListener, { store }: AdminDeps): void {
   app.get(
     "/admin/v1/users/search",
     async ({ query: { query, limit = searchLimits.defaultResults } }) => {
-      return { data: (await usersFor(store, query, limit)).map(shown), message: "OK" };
+      return { data: (await usersFor(store, query, limit)).map(foundUser), message: "OK" };
     },
     {
       roles: everyRole,
@@ -92,7 +92,7 @@ export function userLookupRoutes(app: AdminListener, { store }: AdminDeps): void
   app.get(
     "/admin/v1/users",
     async ({ query: { id } }) => {
-      return { data: (await usersById(store, id)).map(shown), message: "OK" };
+      return { data: (await usersById(store, id)).map(foundUser), message: "OK" };
     },
     {
       roles: everyRole,

@@ -16,7 +16,7 @@ const themes = {
   dark: { backgrounds: ["#0d0f13", "#15181e", "#1b1f27", "#101318"], surface: "#15181e", end: "#ffffff" },
 } as const;
 
-/** The colours of text on the accent, the preferred ones first. Black or white is readable on any colour. */
+/** The colours of text on the accent, in the order of preference. Black or white is readable on any colour. */
 const onAccents = ["#ffffff", "#0d0f13", "#000000"] as const;
 
 /** The share of the accent in the background of a selected item. */

@@ -55,7 +55,7 @@ interface CacheEntry {
 /** How long uses of tokens are gathered before they are stored. */
 const gatherUsesMs = second;
 
-/** When a use of a token is noted after the one that is stored. */
+/** When the next use of a token is noted. @param lastUsedAt the stored use */
 const nextUse = (lastUsedAt: number | null | undefined): number => (lastUsedAt ?? -tokenUseMs) + tokenUseMs;
 
 const keyOf = (token: string) => Bun.CryptoHasher.hash("sha256", token, "base64");
@@ -283,8 +283,8 @@ interface Bucket {
 }
 
 /**
- * The number of buckets in memory. The least recently used one is dropped; after a minute without requests it would be
- * full.
+ * The number of buckets in memory. The least recently used bucket is dropped. A bucket is full
+ * again after a minute without requests.
  */
 const maxBuckets = 65_536;
 
@@ -296,7 +296,7 @@ const mostDebt = 0.25;
 
 /** Reports the requests that were counted here to other servers with the same limits. */
 export interface UsageReport {
-  /** Counts a request, or with -1 one that was given back. */
+  /** Counts a request, or with -1 a request that was given back. */
   count(key: string, limit: number, requests: 1 | -1): void;
 }
 
@@ -433,7 +433,7 @@ export function admit(
 
 /**
  * Admits a request to a route that needs no token: with a valid token within the limit of its application, else within
- * that of its address. If the token cannot be looked up, the request is treated as one without a token.
+ * that of its address. If the token cannot be looked up, the request counts as a request without a token.
  */
 export async function admitWithOrWithout(access: Access, requestContext: RequestContext): Promise<void> {
   const authorization = requestContext.request.headers.get("authorization") ?? undefined;
@@ -488,7 +488,7 @@ async function admitAgain(access: Access, requestContext: RequestContext, token:
 
 /**
  * Admits a request again after a change that came while it was read. It takes from the limits as they are now, in place
- * of the former ones, so that the answer shows one state.
+ * of the former limits, so that the answer shows one state.
  */
 export async function admitChanged(
   access: Access,

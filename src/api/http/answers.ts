@@ -8,7 +8,7 @@ import {
   Type,
 } from "@sinclair/typebox";
 import { Pagination } from "./cursors.ts";
-import { cacheHeaders } from "./documentation.ts";
+import { cacheHeaders } from "./openapi.ts";
 import { Message } from "./parameters.ts";
 
 /*
@@ -55,10 +55,10 @@ export function nextPage(operationId: string): Record<string, Link> {
 }
 
 /** The type that a handler may return for a schema: lists and objects are readonly. */
-type Given<Value> = Value extends readonly (infer Item)[]
-  ? readonly Given<Item>[]
+type DeepReadonly<Value> = Value extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
   : Value extends object
-    ? { readonly [Field in keyof Value]: Given<Value[Field]> }
+    ? { readonly [Field in keyof Value]: DeepReadonly<Value[Field]> }
     : Value;
 
 /** A JSON object with exactly these fields. */
@@ -70,7 +70,7 @@ export function answer<Fields extends TProperties>(fields: Fields, about: Answer
 export function answerOf<Schema extends TSchema>(
   schema: Schema,
   { name, description, example, ...about }: AnswerAbout,
-): TUnsafe<Given<Static<Schema>>> {
+): TUnsafe<DeepReadonly<Static<Schema>>> {
   const $id = name ?? schema.$id;
   return Type.Unsafe({
     ...schema,
@@ -78,7 +78,7 @@ export function answerOf<Schema extends TSchema>(
     examples: [example],
     noValidate: true,
     ...about,
-    shown: $id === undefined ? schema : { description, ...schema, $id },
+    whole: $id === undefined ? schema : { description, ...schema, $id },
   });
 }
 
@@ -93,8 +93,8 @@ interface ListAbout extends AnswerAbout {
  * A response with one object, under `data`. Its default name is that of the object. The example is one of the object.
  */
 export function dataOf<Schema extends TSchema>(schema: Schema, { example, ...about }: AnswerAbout) {
-  const shown = { name: `${schema.$id}Answer`, ...about, example: { data: example, message: "OK" } };
-  return answer({ data: schema, message: Message }, shown);
+  const described = { name: `${schema.$id}Answer`, ...about, example: { data: example, message: "OK" } };
+  return answer({ data: schema, message: Message }, described);
 }
 
 /** A response with a whole list, under `data`. Its default name is that of the items. */
@@ -115,8 +115,8 @@ export function pageOf<Item extends TSchema, More extends TProperties = Record<n
 ) {
   const data = Type.Array(item, { description: order });
   const page = { data: [example], pagination: { cursor: "", has_more: false }, message: "OK" };
-  const shown = { name: `${item.$id}Page`, ...about, example: page };
-  return answer({ data, pagination: Pagination, message: Message, ...more }, shown);
+  const described = { name: `${item.$id}Page`, ...about, example: page };
+  return answer({ data, pagination: Pagination, message: Message, ...more }, described);
 }
 
 /** A response without a body. */

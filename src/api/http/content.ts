@@ -14,8 +14,8 @@ export interface CompressibleContent extends CacheableContent {
 /** From this size on, content is a `Blob`. */
 const blobBytes = 32 * 1024;
 
-export function contentOf(given: Uint8Array<ArrayBuffer> | string): CompressibleContent {
-  const bytes = typeof given === "string" ? new TextEncoder().encode(given) : given;
+export function contentOf(source: Uint8Array<ArrayBuffer> | string): CompressibleContent {
+  const bytes = typeof source === "string" ? new TextEncoder().encode(source) : source;
   let gzipped: Promise<CacheableContent> | null = null;
   return {
     // Bun copies bytes for each response and keeps the copy until it is sent; a large Blob is not copied.
@@ -105,15 +105,15 @@ function isNotModified({ request }: RequestContext, etag: string): boolean {
  * Returns a function that caches the last result of `make`. It calls `make` again if the key differs or the call
  * failed.
  */
-export function cachedLast<T, Given extends readonly unknown[]>(
-  make: (...given: Given) => Promise<T>,
-  keyOf: (...given: Given) => unknown = () => null,
-): (...given: Given) => Promise<T> {
+export function cachedLast<T, Args extends readonly unknown[]>(
+  make: (...args: Args) => Promise<T>,
+  keyOf: (...args: Args) => unknown = () => null,
+): (...args: Args) => Promise<T> {
   let made: { readonly key: unknown; readonly value: Promise<T> } | null = null;
-  return (...given) => {
-    const key = keyOf(...given);
+  return (...args) => {
+    const key = keyOf(...args);
     if (made !== null && made.key === key) return made.value;
-    const current = { key, value: make(...given) };
+    const current = { key, value: make(...args) };
     made = current;
     current.value.catch(() => {
       if (made === current) made = null;

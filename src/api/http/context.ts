@@ -126,16 +126,16 @@ type ReplyBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8A
 
 const validRequestId = /^[A-Za-z0-9._:-]{1,64}$/;
 
-/** Returns the context of a new request. Its id is a valid `X-Request-Id` of the caller, or a new one. */
+/** Returns the context of a new request. The request id is a valid `X-Request-Id` of the caller, or a new id. */
 export function newRequestContext(request: Request, listener: ListenerContext): RequestContext {
   const { url, method } = request;
   const pathAt = url.indexOf("/", 8);
   const queryAt = url.indexOf("?", pathAt);
-  const given = request.headers.get("x-request-id");
+  const sentId = request.headers.get("x-request-id");
   const path = queryAt === -1 ? url.slice(pathAt) : url.slice(pathAt, queryAt);
   const { traces } = listener.traffic;
   return {
-    requestId: given !== null && validRequestId.test(given) ? given : newId(),
+    requestId: sentId !== null && validRequestId.test(sentId) ? sentId : newId(),
     method,
     path,
     request,
@@ -267,7 +267,7 @@ export function replyJson(
 /** Upper bounds of the histogram's buckets, in seconds. */
 const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5] as const;
 
-/** Statuses whose counters exist from the start, so that the first response with one is visible as an increase. */
+/** Statuses whose counters exist from the start, so that the first response with such a status is an increase. */
 const usualStatuses = [
   200, 201, 202, 204, 206, 302, 304, 400, 401, 403, 404, 405, 409, 413, 415, 416, 421, 429, 499, 500, 503,
 ] as const;
@@ -278,10 +278,10 @@ interface Answered {
   readonly durationMs: number;
   /** The `operationId` in the document; null for other requests. */
   readonly operation: string | null;
-  /** The application of the request's token; null without one. */
+  /** The application of the request's token; null without a token. */
   readonly application: { readonly id: string; readonly name: string } | null;
   readonly isFromPortal: boolean;
-  /** The code of an error; "" without one. */
+  /** The code of an error; "" without an error. */
   readonly code: string;
   readonly requestId: string;
   /** null if the request is not traced. */
@@ -371,7 +371,7 @@ export interface ApplicationCounts {
   readonly id: string;
   readonly name: string;
   requests: number;
-  /** Those with the status 429. */
+  /** Requests that were answered with the status 429. */
   limited: number;
 }
 
@@ -380,10 +380,10 @@ const newCounts = (id: string, name: string): ApplicationCounts => ({ id, name, 
 interface Recent {
   readonly id: string;
   name: string;
-  /** The requests of the last minutes, of which earlier ones count less. */
+  /** The requests of the last minutes. Earlier requests count less. */
   weight: number;
   /** null while its requests count as those of others. */
-  shown: ApplicationCounts | null;
+  own: ApplicationCounts | null;
 }
 
 /**
@@ -407,23 +407,23 @@ export class ApplicationTraffic {
     if (Math.abs(this.#now() - this.#rankedAt) >= minute) this.#rank();
     let recent = this.#recent.get(id);
     if (!recent && this.#recent.size < mostCompared) {
-      recent = { id, name, weight: 0, shown: null };
+      recent = { id, name, weight: 0, own: null };
       this.#recent.set(id, recent);
     }
     if (recent) {
       recent.weight++;
       // A changed name is a series of its own.
-      if (recent.name !== name && recent.shown) recent.shown = newCounts(id, name);
+      if (recent.name !== name && recent.own) recent.own = newCounts(id, name);
       recent.name = name;
-      if (!recent.shown && this.#shownCount < mostShown) this.#show(recent);
+      if (!recent.own && this.#shownCount < mostShown) this.#show(recent);
     }
-    const counts = recent?.shown ?? this.#others;
+    const counts = recent?.own ?? this.#others;
     counts.requests++;
     if (status === 429) counts.limited++;
   }
 
   #show(recent: Recent): void {
-    recent.shown = newCounts(recent.id, recent.name);
+    recent.own = newCounts(recent.id, recent.name);
     this.#shownCount++;
   }
 
@@ -432,23 +432,23 @@ export class ApplicationTraffic {
     this.#rankedAt = this.#now();
     for (const [id, recent] of this.#recent) {
       recent.weight *= keptPart;
-      if (!recent.shown && recent.weight < 0.1) this.#recent.delete(id);
+      if (!recent.own && recent.weight < 0.1) this.#recent.delete(id);
     }
     const byWeight = [...this.#recent.values()].sort((a, b) => a.weight - b.weight);
-    const least = byWeight.filter(({ shown }) => shown !== null);
-    const candidates = byWeight.filter(({ shown }) => shown === null).reverse();
+    const least = byWeight.filter(({ own }) => own !== null);
+    const candidates = byWeight.filter(({ own }) => own === null).reverse();
     for (const [i, candidate] of candidates.slice(0, mostShown).entries()) {
       const replaced = least[i];
       if (!replaced || candidate.weight < replaced.weight * clearlyMore) break;
-      replaced.shown = null;
+      replaced.own = null;
       this.#shownCount--;
       this.#show(candidate);
     }
   }
 
   /** Returns the counts of the applications with the most requests, and of all others. */
-  shown(): readonly Readonly<ApplicationCounts>[] {
-    return [...[...this.#recent.values()].flatMap(({ shown }) => shown ?? []), this.#others];
+  counts(): readonly Readonly<ApplicationCounts>[] {
+    return [...[...this.#recent.values()].flatMap(({ own }) => own ?? []), this.#others];
   }
 }
 

@@ -64,6 +64,7 @@ function hmac(key: string | Uint8Array, content: string | Uint8Array): Buffer {
 
 /** The longest accepted cursor, in characters. */
 const maxLength = 200;
+/** The length of the hash of a filter, in bytes. */
 const markBytes = 8;
 /** Positions are padded to blocks of this size, because their length would reveal the number of digits. */
 const blockBytes = 48;
@@ -158,11 +159,11 @@ export const Pagination = named("Pagination", "The position of a page in its lis
 const pages = { defaultResults: 25, maxResults: 100 };
 
 interface Listed<Position extends string | number, Item, Shown> {
-  /** Returns up to `limit` items after a position; null for the first ones. */
+  /** Returns up to `limit` items after a position, with null the first items. */
   read(after: Position | null, limit: number): Promise<readonly Item[]>;
   positionOf(item: Item): Position;
-  /** Returns an item in the form of the API. */
-  shown(item: Item): Shown;
+  /** Returns an item in the form of the API's answer. */
+  toJson(item: Item): Shown;
   /** The grant of the caller to whom the list is limited; null for operators. */
   readonly grant?: Grant | null;
 }
@@ -176,19 +177,20 @@ export function pagedList(what: string, cursors: Cursors) {
     query,
     /** Returns the requested page. */
     async page<Position extends string | number, Item, Shown>(
-      asked: Static<typeof query>,
-      { read, positionOf, shown, grant = null }: Listed<Position, Item, Shown>,
+      parameters: Static<typeof query>,
+      { read, positionOf, toJson, grant = null }: Listed<Position, Item, Shown>,
     ) {
-      const { limit = pages.defaultResults } = asked;
+      const { limit = pages.defaultResults } = parameters;
       // Positions of one list have one type.
-      const [after = null] = (positions.positionIn(asked) ?? []) as [Position?];
+      const [after = null] = (positions.positionIn(parameters) ?? []) as [Position?];
       // One more than requested shows whether there is a next page.
       const found = await read(after, limit + 1);
       const items = found.slice(0, limit);
       const last = items.at(-1);
       const has_more = found.length > limit;
-      const cursor = has_more && last !== undefined ? positions.make([positionOf(last)], asked, grant) : "";
-      return { data: items.map(shown), pagination: { cursor, has_more }, message: "OK" };
+      const cursor =
+        has_more && last !== undefined ? positions.make([positionOf(last)], parameters, grant) : "";
+      return { data: items.map(toJson), pagination: { cursor, has_more }, message: "OK" };
     },
   };
 }

@@ -47,7 +47,7 @@ export function watchDescriptors({
   let timer: Timer;
   const look = () => {
     const startedAt = performance.now();
-    // Without a free descriptor, the open ones cannot be listed.
+    // Without a free descriptor, the open descriptors cannot be listed.
     const count = open() ?? limit;
     const former = excess;
     excess = Math.max(0, count - most);
@@ -82,6 +82,7 @@ const busyMs = 20 * second;
 const [shutBoth, tcp, tcpInfo, established] = [2, 6, 11, 1];
 /** Places in `struct tcp_info` of Linux, which only grows at its end. */
 const places = { state: 0, lastDataSent: 44, lastDataReceived: 52, dataSegmentsSent: 156 } as const;
+/** The bytes of `struct tcp_info` that are read. */
 const infoBytes = 160;
 /** The size of `struct sockaddr_in6`, in which the port has the place that it has in `sockaddr_in`. */
 const addressBytes = 28;

@@ -53,11 +53,11 @@ const plainHost = /^(?:[a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45
  * Returns the URL under which a request reached a listener: by its `Host`, which a page of another origin cannot
  * set in a browser. No forwarding header is read. @param url the answer if the header is missing or has another form
  */
-export function askedAt({ request }: RequestContext, url: string): string {
+function urlOfRequest({ request }: RequestContext, url: string): string {
   const host = request.headers.get("host") ?? "";
-  const asked = `${new URL(url).protocol}//${host.toLowerCase()}`;
+  const origin = `${new URL(url).protocol}//${host.toLowerCase()}`;
   // A port above 65535, or a last label that is a number, is in no URL.
-  return plainHost.test(host) && URL.canParse(asked) ? asked : url;
+  return plainHost.test(host) && URL.canParse(origin) ? origin : url;
 }
 
 /** Serves the documentation and its files. Returns what answers with the API reference. */
@@ -70,7 +70,7 @@ export function docsRoutes(app: AnyElysia, options: DocsOptions) {
   /** The last content by its name, with the addresses that it has. Requests at the same time share it. */
   const contents = new Map<string, { readonly at: string; readonly content: Promise<CompressibleContent> }>();
   const addressesOf = (requestContext: RequestContext) => {
-    const own = setUrl ?? askedAt(requestContext, url());
+    const own = setUrl ?? urlOfRequest(requestContext, url());
     return reader === "operator"
       ? { own, public: publicUrl(), admin: own }
       : { own, public: own, admin: null };

@@ -213,7 +213,7 @@ export const oauthPaths = {
 
 const paths: ReadonlySet<string> = new Set(Object.values(oauthPaths));
 
-/** Whether errors of a path have the fields of RFC 6749 beside the usual ones. */
+/** Whether errors of a path have the fields of RFC 6749 beside the usual fields. */
 export function speaksOAuth(path: string): boolean {
   return paths.has(path);
 }
@@ -230,7 +230,7 @@ export function oauthCodeOf(code: ErrorCode | "internal_error"): string {
   return otherCodes[code] ?? "invalid_request";
 }
 
-/** Returns the fields that errors of OAuth endpoints have beside the usual ones (RFC 6749, section 5.2). */
+/** Returns the fields that errors of OAuth endpoints have beside the usual fields (RFC 6749, section 5.2). */
 export function oauthFields(error: string, message: string) {
   return { error, error_description: message.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'") };
 }
@@ -248,7 +248,7 @@ export const notExchanged =
 
 /**
  * Returns the error of an OAuth client that is unknown, has a wrong secret, or was deleted during the request.
- * @param secret the wrong secret, if the request had one
+ * @param secret the wrong secret, if the request had a secret
  */
 export function wrongClient(secret = ""): OAuthError {
   const needed = "this needs the client secret, which begins with onair_cs_";

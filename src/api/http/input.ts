@@ -6,7 +6,7 @@ import { timesInUtc } from "../../domain/validation/fields.ts";
 import { parseJson } from "../../domain/validation/json.ts";
 import { problems } from "../../domain/validation/problems.ts";
 import type { RequestContext } from "./context.ts";
-import { type DescribedRoute, describeRoute, type Json } from "./documentation.ts";
+import { type DescribedRoute, describeRoute, type Json } from "./openapi.ts";
 import type { ListOptions, TextOptions } from "./parameters.ts";
 
 /*
@@ -20,7 +20,7 @@ import type { ListOptions, TextOptions } from "./parameters.ts";
  * Elysia keeps the last of a repeated parameter, turns invalid percent-encoding into other characters, stops at the
  * first part of a request with a problem, and accepts JSON of any depth. `aot: false` refuses repeated parameters, but
  * parses bodies in spite of `parse: "none"`, and interprets each request. Neither mode has an option against the
- * analysis of hooks: for one that passes on its context, every request has its cookies, headers and query parsed.
+ * analysis of hooks: for a hook that passes on its context, every request has its cookies, headers and query parsed.
  */
 
 /** The schemas of a route that the reader uses. */
@@ -158,10 +158,10 @@ async function readBody(context: OpenContext, schema: TSchema, maxBytes: number)
 const undecodable = { value: undefined, message: "is not valid percent-encoding" } as const;
 
 /** Reads the path parameters, which the router has decoded; null marks invalid percent-encoding. */
-function readPath(given: Record<string, unknown>, schema: TObject, problems: FieldProblem[]) {
+function readPath(parameters: Record<string, unknown>, schema: TObject, problems: FieldProblem[]) {
   const result: Record<string, unknown> = {};
   for (const field in schema.properties) {
-    const text = given[field];
+    const text = parameters[field];
     const { value, message } =
       typeof text === "string" ? readValue(schema.properties[field] as TSchema, [text]) : undecodable;
     if (message) problems.push({ in: "path", field, message });
@@ -171,10 +171,10 @@ function readPath(given: Record<string, unknown>, schema: TObject, problems: Fie
 }
 
 /** Reads the headers that the schema names. All are optional. */
-function readHeaders(given: Headers, schema: TObject, problems: FieldProblem[]) {
+function readHeaders(headers: Headers, schema: TObject, problems: FieldProblem[]) {
   const result: Record<string, string> = {};
   for (const field in schema.properties) {
-    const text = given.get(field);
+    const text = headers.get(field);
     if (text === null) continue;
     const message = textProblem(schema.properties[field] as TextOptions, text);
     if (message) problems.push({ in: "header", field, message });
@@ -194,12 +194,12 @@ function readQuery(
   const fault = (field: string, message: string) => {
     if (!isWrong(field)) problems.push({ in: "query", field, message });
   };
-  const given = at === -1 ? null : split(url.slice(at + 1), schema, fault);
+  const values = at === -1 ? null : split(url.slice(at + 1), schema, fault);
   const result: Record<string, unknown> = {};
   for (const field in schema.properties) {
     if (isWrong(field)) continue;
     const property = schema.properties[field] as TSchema;
-    const texts = given?.get(field);
+    const texts = values?.get(field);
     if (!texts || isAbsent(property, texts)) {
       if (!(OptionalKind in property)) fault(field, "is required");
       else if ("default" in property) result[field] = property["default"];
@@ -436,7 +436,7 @@ export async function* longBodyStream(
   }
 }
 
-/** Reading a request body fails for one reason only: the client closed the connection. */
+/** Reading a request body fails only if the client closed the connection. */
 function throwClientClosed(cause: unknown): never {
   throw new ClientClosedRequest("The client closed the connection before its request was complete", {
     cause,

@@ -24,7 +24,6 @@ import { oneOf } from "../../domain/validation/fields.ts";
 import { type Access, admitAnyone, requireWithinLimit } from "./access.ts";
 import { clientNetworkOf, type RequestContext } from "./context.ts";
 import { Seal } from "./cursors.ts";
-import type { DescribedRoute } from "./documentation.ts";
 import { beyondApplication, OAuthError, uncached, wrongClient } from "./errors.ts";
 import {
   deferBody,
@@ -34,13 +33,14 @@ import {
   readBytes,
   requireMediaType,
 } from "./input.ts";
+import type { DescribedRoute } from "./openapi.ts";
 
 /*
  * What OAuth endpoints share: the gate that authenticates the OAuth client of a form, the reader of forms and their
  * fields, and the challenges of logins.
  */
 
-/** Wrong client secrets per minute from one address. Further ones are `rate_limited`. */
+/** Wrong client secrets per minute from one address. Further wrong secrets are `rate_limited`. */
 const wrongSecrets = 60;
 
 interface OAuthClientOptions {
@@ -112,8 +112,8 @@ async function authenticateClient(
 
 /**
  * Checks the OAuth client again after a token of the application itself was created. If the application's secret was
- * rotated during the request, the revocation of existing tokens missed this one. Then it revokes the token and throws
- * `invalid_client`.
+ * rotated during the request, the revocation of existing tokens missed the new token: then the new token is revoked.
+ * Throws `invalid_client`.
  */
 export async function requireClientStill(
   { store, now }: { readonly store: Pick<Store, "applications" | "tokens">; readonly now: () => number },
@@ -213,8 +213,8 @@ export function FormByGrantType<Forms extends TObject[]>(
 ) {
   const names = new Set(forms.flatMap(({ properties }) => Object.keys(properties)));
   const fields = Object.fromEntries([...names].map((name) => [name, fieldOfForms(forms, name)]));
-  const shown = Type.Object(fields, { ...asForm, ...about, forms, examples: [example] });
-  return Type.Unsafe<Static<TUnion<Forms>>>(shown);
+  const whole = Type.Object(fields, { ...asForm, ...about, forms, examples: [example] });
+  return Type.Unsafe<Static<TUnion<Forms>>>(whole);
 }
 
 const grantTypeOf = ({ properties }: TObject): string => properties["grant_type"]?.["const"];
@@ -242,17 +242,17 @@ const asForm = {
   additionalProperties: true,
 } as const;
 
-/** Parameters by name. Empty ones are left out. */
+/** Parameters by name, without empty parameters. */
 export type Parameters = ReadonlyMap<string, string>;
 
 /** Parameters, and the names of those that occur more than once, which is an error. */
-export interface AskedParameters {
+export interface RequestParameters {
   readonly parameters: Parameters;
   readonly repeated: ReadonlySet<string>;
 }
 
 /** Reads the parameters of a query or form. */
-export function readParameters(text: string): AskedParameters {
+export function readParameters(text: string): RequestParameters {
   const parameters = new Map<string, string>();
   const seen = new Set<string>();
   const repeated = new Set<string>();
@@ -266,7 +266,7 @@ export function readParameters(text: string): AskedParameters {
   return { parameters, repeated };
 }
 
-/** Reads the parameters of an OAuth form. Throws `invalid_request` for repeated ones. */
+/** Reads the parameters of an OAuth form. Throws `invalid_request` for repeated parameters. */
 async function readForm(request: Request, form: TSchema): Promise<Parameters> {
   requireMediaType(request, formMediaType);
   const bytes = await readBytes(request, publicBodyBytes);
@@ -288,7 +288,7 @@ function formsOf(form: TSchema): readonly TObject[] {
   return form["forms"] ?? [form];
 }
 
-/** Returns the fields of a form by its schema. Throws `invalid_request` for a missing one. */
+/** Returns the fields of a form by its schema. Throws `invalid_request` for a missing field. */
 function readFields(form: TSchema, parameters: Parameters): Record<string, string> {
   const { properties } = (form["forms"] ? byGrantType(form["forms"], parameters) : form) as TObject;
   const fields: Record<string, string> = {};
@@ -350,9 +350,9 @@ export const TokenToLookAt = (example: object) =>
   );
 
 /** Returns the requested scopes under the names in the request, or all that are `allowed`. Throws `invalid_scope`. */
-export function readScopes(asked: string | undefined, allowed: readonly Scope[]): readonly ScopeName[] {
-  if (asked === undefined) return allowed;
-  const wanted = parseScopeNames(asked);
+export function readScopes(requested: string | undefined, allowed: readonly Scope[]): readonly ScopeName[] {
+  if (requested === undefined) return allowed;
+  const wanted = parseScopeNames(requested);
   if (!wanted || wanted.length === 0) {
     throw new OAuthError("invalid_scope", `scope may name ${scopes.join(" and ")}, separated by spaces`);
   }

@@ -51,7 +51,7 @@ export function privateCookie(plainName: string, isHttps: boolean, sameSite: "St
   const name = isHttps ? `__Host-${plainName}` : plainName;
   return {
     name,
-    /** Returns the value in a request; null without one. */
+    /** Returns the value in a request; null without the cookie. */
     read: (request: Request): string | null => cookiesOf(request).find(([key]) => key === name)?.[1] ?? null,
     /** Returns the header that sets it. */
     header: (value: string, maxAgeSeconds: number) =>

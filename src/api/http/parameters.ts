@@ -109,13 +109,13 @@ export function TimeParameter(options: SchemaOptions): TUnsafe<string> {
 }
 
 /** Returns the value of a `TimeParameter` in milliseconds since the epoch; null if it is absent. */
-export function timeGiven(text: string | undefined): number | null {
+export function timeParameterMs(text: string | undefined): number | null {
   return text === undefined ? null : timeMs(text);
 }
 
 /** Returns the time range of a list. Throws `invalid_parameter` for an empty range. */
-export function rangeGiven(given: { readonly after?: string; readonly before?: string }) {
-  const [after, before] = [timeGiven(given.after), timeGiven(given.before)];
+export function timeRange(query: { readonly after?: string; readonly before?: string }) {
+  const [after, before] = [timeParameterMs(query.after), timeParameterMs(query.before)];
   if (after !== null && before !== null && after >= before)
     throw invalidFields([{ in: "query", field: "before", message: "must be later than after" }]);
   return { after, before };

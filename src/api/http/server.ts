@@ -209,7 +209,7 @@ export interface Listening {
   readonly port: number;
   /**
    * Uses this certificate for new connections. Idle connections are closed; requests and streams in progress are
-   * completed. Throws if the listener has no certificate, or this one is invalid.
+   * completed. Throws if the listener has no certificate, or the new certificate is invalid.
    */
   replaceCertificate(certificate: Certificate): void;
   /**

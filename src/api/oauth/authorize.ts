@@ -5,9 +5,9 @@ import { file, noContent } from "../http/answers.ts";
 import { type RequestContext, reply } from "../http/context.ts";
 import { noLogin, OAuthError, oauthPaths, replyProblem } from "../http/errors.ts";
 import {
-  type AskedParameters,
   exampleClientId,
   exampleRedirectUri,
+  type RequestParameters,
   readParameters,
   readScopes,
   repetition,
@@ -66,9 +66,9 @@ ${asking ? backTo(asking) : "<p>Go back to the application and try again.</p>"}
 }
 
 function backTo({ name, errorUri }: Asking): string {
-  const shown = errorUri.replace(/\?.*/s, "");
+  const address = errorUri.replace(/\?.*/s, "");
   return `<p>An application with the name “<bdi>${Bun.escapeHTML(name)}</bdi>” asked for it. Back to the application:
-<a rel="noreferrer" href="${Bun.escapeHTML(errorUri)}">${Bun.escapeHTML(shown)}</a></p>`;
+<a rel="noreferrer" href="${Bun.escapeHTML(errorUri)}">${Bun.escapeHTML(address)}</a></p>`;
 }
 
 const secretForm = /^onair_br_[A-Za-z0-9_-]{43}$/;
@@ -158,10 +158,10 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
         const query = at === -1 ? "" : request.url.slice(at + 1);
         if (query.length > maxQueryLength)
           throw new UndeliverableError(`The request may have at most ${maxQueryLength} characters`);
-        const asked = readParameters(query);
-        const verifier = asked.parameters.get("login_verifier");
+        const oauthParameters = readParameters(query);
+        const verifier = oauthParameters.parameters.get("login_verifier");
         return verifier === undefined
-          ? await startLogin(deps, requestContext, asked)
+          ? await startLogin(deps, requestContext, oauthParameters)
           : await finishLogin(deps, requestContext, verifier);
       } catch (error) {
         if (!(error instanceof UndeliverableError)) throw error;
@@ -188,15 +188,15 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
 async function startLogin(
   deps: PublicDeps,
   requestContext: RequestContext,
-  asked: AskedParameters,
+  oauthParameters: RequestParameters,
 ): Promise<Response> {
   const { challenges, now, publicUrl, loginUrl } = deps;
-  const { parameters, repeated } = asked;
-  const application = await requestingApplication(deps, asked);
-  const redirectUri = requestedRedirectUri(application, asked);
+  const { parameters, repeated } = oauthParameters;
+  const application = await requestingApplication(deps, oauthParameters);
+  const redirectUri = requestedRedirectUri(application, oauthParameters);
   const state = repeated.has("state") ? null : (parameters.get("state") ?? null);
   try {
-    const { scopes, codeChallenge } = readRequest(application, asked);
+    const { scopes, codeChallenge } = readRequest(application, oauthParameters);
     if (loginUrl === null) {
       throw new OAuthError("server_error", noLogin);
     }
@@ -223,7 +223,7 @@ async function startLogin(
 
 async function requestingApplication(
   { store }: PublicDeps,
-  { parameters, repeated }: AskedParameters,
+  { parameters, repeated }: RequestParameters,
 ): Promise<Application> {
   const id = parameters.get("client_id");
   if (id === undefined) throw new UndeliverableError("The request has no client_id");
@@ -233,19 +233,19 @@ async function requestingApplication(
   return application;
 }
 
-/** Returns the redirect URI. It is optional if the application has only one (RFC 6749, section 3.1.2.3). */
-function requestedRedirectUri(application: Application, { parameters, repeated }: AskedParameters): string {
-  const asked = parameters.get("redirect_uri");
+/** Returns the redirect URI. It is optional if the application has a single URI (RFC 6749, section 3.1.2.3). */
+function requestedRedirectUri(application: Application, { parameters, repeated }: RequestParameters): string {
+  const requested = parameters.get("redirect_uri");
   const [only, another] = application.redirect_uris;
-  if (asked === undefined && only !== undefined && another === undefined) return only;
-  if (asked === undefined) throw new UndeliverableError("The request has no redirect_uri");
+  if (requested === undefined && only !== undefined && another === undefined) return only;
+  if (requested === undefined) throw new UndeliverableError("The request has no redirect_uri");
   if (repeated.has("redirect_uri")) throw new UndeliverableError("redirect_uri is given more than once");
-  if (!isRegistered(asked, application)) throw new UndeliverableError(unregistered);
-  return asked;
+  if (!isRegistered(requested, application)) throw new UndeliverableError(unregistered);
+  return requested;
 }
 
 /** Checks the request. PKCE with S256 is required for all clients (OAuth 2.1; RFC 7636, section 4.4.1). */
-function readRequest(application: Application, { parameters, repeated }: AskedParameters) {
+function readRequest(application: Application, { parameters, repeated }: RequestParameters) {
   const refuse = (message: string) => new OAuthError("invalid_request", message);
   if (repeated.size > 0) throw refuse(repetition(repeated, [AuthorizeQuery]));
   if (parameters.get("state")?.includes("\0")) throw refuse("state must not contain a NUL character");
@@ -297,7 +297,7 @@ async function finishLogin(
   const application = await store.applications.find(applicationId);
   if (!application || application.disabled) throw new UndeliverableError(noApplication);
   if (!isRegistered(redirectUri, application)) throw new UndeliverableError(unregistered);
-  // `iss` tells a client of several servers which one responds (RFC 9207).
+  // `iss` tells a client of several servers which server responds (RFC 9207).
   const always = { state, iss: publicUrl() };
   return redirect(
     requestContext,

@@ -178,9 +178,9 @@ function authorizationCode(
       "code_verifier must have 43 to 128 characters: letters, digits, -, ., _ and ~",
     );
   }
-  const given = { applicationId: application.id, redirectUri: redirect_uri ?? null, codeVerifier };
+  const presented = { applicationId: application.id, redirectUri: redirect_uri ?? null, codeVerifier };
   return userTokens(deps, application, (tokens) => {
-    return deps.store.tokens.redeemCode(secretHash(code), given, tokens, deps.now());
+    return deps.store.tokens.redeemCode(secretHash(code), presented, tokens, deps.now());
   });
 }
 
@@ -192,8 +192,8 @@ function refreshToken(
 ) {
   const scopes = scope === undefined ? null : readScopes(scope, application.scopes);
   return userTokens(deps, application, (tokens) => {
-    const given = { applicationId: application.id, scopes };
-    return deps.store.tokens.refresh(secretHash(token), given, tokens, deps.now());
+    const wanted = { applicationId: application.id, scopes };
+    return deps.store.tokens.refresh(secretHash(token), wanted, tokens, deps.now());
   });
 }
 
@@ -209,8 +209,8 @@ async function userTokens(
     refreshHash: secretHash(newRefreshToken),
   });
   if ("grant" in result) {
-    const shown = scopesWithin(result.grant.scopes, application.scopes);
-    return tokenAnswer(accessToken, userTokenLifetimeMs, shown, newRefreshToken);
+    const scopes = scopesWithin(result.grant.scopes, application.scopes);
+    return tokenAnswer(accessToken, userTokenLifetimeMs, scopes, newRefreshToken);
   }
   if (result.refused === "exceeded") {
     throw new OAuthError("invalid_scope", "The user did not grant all of these scopes");

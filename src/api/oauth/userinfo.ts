@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { answerOf } from "../http/answers.ts";
-import { exampleUrl } from "../http/documentation.ts";
+import { exampleUrl } from "../http/openapi.ts";
 import { named, WebUrl } from "../http/parameters.ts";
 import type { PublicDeps, TokenListener } from "../public/listener.ts";
 import { withPicture } from "../public/users.ts";

@@ -1,4 +1,5 @@
 import { roles as allRoles } from "../../domain/operator-keys.ts";
+import { type AdminErrorCode, statusOf } from "../http/errors.ts";
 import {
   challenge,
   contentRange,
@@ -7,8 +8,7 @@ import {
   operatorScheme,
   requestIdHeader,
   retryAfter,
-} from "../http/documentation.ts";
-import { type AdminErrorCode, statusOf } from "../http/errors.ts";
+} from "../http/openapi.ts";
 import introduction from "./assets/admin-introduction.md" with { type: "text" };
 import {
   commonSamples,

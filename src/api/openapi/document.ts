@@ -15,7 +15,7 @@ import {
   mark,
   type RouteDetail,
   wide,
-} from "../http/documentation.ts";
+} from "../http/openapi.ts";
 import { named } from "../http/parameters.ts";
 
 /*
@@ -58,7 +58,7 @@ interface WrittenResponse {
   readonly headers?: Json;
   readonly links?: Json;
   /** The complete schema, of which the plugin copies only a part. */
-  readonly shown?: TSchema;
+  readonly whole?: TSchema;
   readonly contentMediaType?: string;
   readonly content?: Contents;
 }
@@ -129,11 +129,11 @@ export function complete(written: WrittenDocument, rules: ListenerRules, about: 
 export function markDeprecated(operation: Json, api: DeprecatingApi, table?: readonly Deprecation[]): Json {
   const deprecated = new DeprecatedUse(table);
   const parameters = operation["parameters"] as readonly Json[] | undefined;
-  const marked = (part: Json, given: readonly string[]): Json => {
-    const query = new URLSearchParams(Object.fromEntries(given.map((name) => [name, ""])));
+  const marked = (part: Json, parameterNames: readonly string[]): Json => {
+    const query = new URLSearchParams(Object.fromEntries(parameterNames.map((name) => [name, ""])));
     const [own] = deprecated
       .ofRequest(api, `${operation["operationId"]}`, `/?${query}`)
-      .filter(({ of }) => !("setting" in of) && of.parameter === given[0]);
+      .filter(({ of }) => !("setting" in of) && of.parameter === parameterNames[0]);
     if (!own) return part;
     const description = [part["description"], `${deprecationNotice(own)}.`].filter(Boolean).join("\n\n");
     return { ...part, deprecated: true, description };
@@ -194,13 +194,13 @@ function parametersRead({ properties }: TObject): WrittenParameter[] {
   });
 }
 
-function completeParameter({ name, description, examples, schema, ...given }: WrittenParameter): Json {
+function completeParameter({ name, description, examples, schema, ...written }: WrittenParameter): Json {
   const { allowEmptyValue, ...rest } = documentSchema(schema);
   const example = examples ? examples[0] : rest["default"];
   return {
     name,
-    in: given.in,
-    required: given.required,
+    in: written.in,
+    required: written.required,
     ...(description !== undefined && { description }),
     ...(allowEmptyValue === true && { allowEmptyValue }),
     schema: rest,
@@ -248,9 +248,9 @@ function completeResponse(response: WrittenResponse, always: Json): Json {
   };
 }
 
-function contentOf({ description, shown, examples, content }: WrittenResponse): Json | null {
+function contentOf({ description, whole, examples, content }: WrittenResponse): Json | null {
   const example = examples?.[0];
-  if (shown) return { "application/json": { schema: documentSchema(shown), example } };
+  if (whole) return { "application/json": { schema: documentSchema(whole), example } };
   const mediaType = schemaOf(content)?.["contentMediaType"];
   if (mediaType === undefined) return null;
   if (mediaType === "application/x-ndjson") {
@@ -315,8 +315,8 @@ export function hoist(document: Json): Json {
     const { [mark]: name, ...rest } = part;
     return typeof name === "string" ? place(name, rest) : rest;
   };
-  const { components: given, ...rest } = walk(document) as Json;
-  const all: Record<string, Json> = { ...(given as Record<string, Json>) };
+  const { components: declared, ...rest } = walk(document) as Json;
+  const all: Record<string, Json> = { ...(declared as Record<string, Json>) };
   for (const [kind, parts] of Object.entries(components)) {
     const sorted = Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1));
     all[kind] = { ...all[kind], ...Object.fromEntries(sorted) };
@@ -347,8 +347,8 @@ export function documentSchema(schema: TSchema): Json {
     if (value === undefined || ownKeywords.has(keyword) || value === webAddressFormat) continue;
     plain[keyword] = keywordValue(keyword, value);
   }
-  const shown = readable(plain);
-  return schema.$id === undefined ? shown : component(`schemas/${schema.$id}`, shown);
+  const documented = readable(plain);
+  return schema.$id === undefined ? documented : component(`schemas/${schema.$id}`, documented);
 }
 
 function keywordValue(keyword: string, value: unknown): unknown {

@@ -1,4 +1,4 @@
-import { component, type Json } from "../http/documentation.ts";
+import { component, type Json } from "../http/openapi.ts";
 import { hoist } from "./document.ts";
 
 /*
@@ -15,13 +15,13 @@ export function openApi30(document: string): string {
   const { summary: __, license, ...about } = info as Json;
   const { name, identifier } = license as Json;
   const { schemas } = rest["components"] as { readonly schemas: Schemas };
-  const shown = {
+  const draft = {
     openapi: "3.0.3",
     info: { ...about, license: { name, url: `https://spdx.org/licenses/${identifier}.html` } },
     ...rest,
     "x-webhooks": mapped(webhooks as object, (webhook) => withNamedBody(webhook as Webhook)),
   };
-  return JSON.stringify(withoutUnused(hoist(converted(shown, schemas) as Json)));
+  return JSON.stringify(withoutUnused(hoist(converted(draft, schemas) as Json)));
 }
 
 interface Webhook {
@@ -81,7 +81,7 @@ function constant({ const: value, ...schema }: Json): Json {
 
 /**
  * Returns the union of a schema and null. `nullable` is only for the schema that has the type: of a component there is
- * a second one, which may be null.
+ * a second component, which may be null.
  */
 function schemaOrNull({ anyOf, ...rest }: Json, schemas: Schemas): Json {
   const [only, ...others] = (anyOf as readonly Json[]).filter(({ type }) => type !== "null");

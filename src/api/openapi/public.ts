@@ -2,6 +2,16 @@ import { Type } from "@sinclair/typebox";
 import { type Scope, scopes } from "../../domain/tokens.ts";
 import { oneOf } from "../../domain/validation/fields.ts";
 import {
+  beyondApplication,
+  noLogin,
+  notExchanged,
+  type OAuthErrorCode,
+  oauthCodeOf,
+  oauthFields,
+  type PublicErrorCode,
+  statusOf,
+} from "../http/errors.ts";
+import {
   basicChallenge,
   challenge,
   clientScheme,
@@ -14,17 +24,7 @@ import {
   retryAfter,
   subscriptionBudget,
   tokenScheme,
-} from "../http/documentation.ts";
-import {
-  beyondApplication,
-  noLogin,
-  notExchanged,
-  type OAuthErrorCode,
-  oauthCodeOf,
-  oauthFields,
-  type PublicErrorCode,
-  statusOf,
-} from "../http/errors.ts";
+} from "../http/openapi.ts";
 import { named } from "../http/parameters.ts";
 import introduction from "./assets/public-introduction.md" with { type: "text" };
 import {

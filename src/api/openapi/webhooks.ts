@@ -3,7 +3,7 @@ import { builtInEventTypes } from "../../domain/events/built-in.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { endpointNotices, type NoticeType, serverNotices } from "../../domain/notices.ts";
 import { about, Timestamp } from "../../domain/validation/fields.ts";
-import type { Json } from "../http/documentation.ts";
+import type { Json } from "../http/openapi.ts";
 import { Ulid } from "../http/parameters.ts";
 import { EndpointNoticeData, exampleNotice } from "../public/endpoint.ts";
 import { documentSchema } from "./document.ts";

@@ -400,7 +400,7 @@ export function applicationRoutes(
   app: TokenListener,
   { store, engine, access, catalogue, now, log, allowPrivateWebhooks, defaultSubscriptionLimit }: PublicDeps,
 ): void {
-  const shown = async (application: Application) => {
+  const answerFor = async (application: Application) => {
     const { id, subscription_limit, rate_limit } = application;
     const [endpoint, dueAt, notices, secrets, used, pending] = await Promise.all([
       store.endpoints.find(id),
@@ -439,7 +439,7 @@ export function applicationRoutes(
     await store.audit.add(entry).catch((error) => log.failure("audit_failed", error));
   };
 
-  app.get(path, ({ caller }) => shown(caller.application), {
+  app.get(path, ({ caller }) => answerFor(caller.application), {
     application: "reads",
     response: { 200: OwnApplication },
     detail: {
@@ -468,11 +468,11 @@ export function applicationRoutes(
         ...(redirect_uris && { redirect_uris }),
       };
       const fields = Object.keys(changes);
-      if (fields.length === 0) return shown(application);
+      if (fields.length === 0) return answerFor(application);
       const changed = stillExisting(await store.applications.update(id, changes, now(), "developer"));
       const change = applicationChange(application, changed);
       await note("changeOwnApplication", application, requestContext, change, fields);
-      return shown(changed);
+      return answerFor(changed);
     },
     {
       application: "changes",
@@ -527,7 +527,7 @@ export function applicationRoutes(
       }
       await engine.enable(id);
       await note("enableOwnEndpoint", application, requestContext);
-      return shown(application);
+      return answerFor(application);
     },
     {
       application: "changes",

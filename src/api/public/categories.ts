@@ -10,7 +10,7 @@ import type { RankedCategory, Snapshot } from "../../platform/ranking.ts";
 import { answer, linksTo, nextPage, notModified } from "../http/answers.ts";
 import { type CacheableContent, cacheableFor, jsonContentOf, replyContent } from "../http/content.ts";
 import { listCursors, Pagination } from "../http/cursors.ts";
-import { exampleUrl } from "../http/documentation.ts";
+import { exampleUrl } from "../http/openapi.ts";
 import {
   comparedPlainly,
   IdParameter,
@@ -19,8 +19,8 @@ import {
   TextParameter,
   WebUrl,
 } from "../http/parameters.ts";
+import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./listener.ts";
-import { defaultPictures } from "./pages.ts";
 
 export const TagSchema = named("Tag", "A tag of a category.", {
   id: about(Id, "Id of the tag."),
@@ -141,7 +141,7 @@ export function categoryRoutes(
   app: PublicListener,
   { store, publicUrl, ranking, cursors }: PublicDeps,
 ): void {
-  const shown = ({ category, viewers }: RankedCategory) => {
+  const listed = ({ category, viewers }: RankedCategory) => {
     const { id, name, slug, icon, banner, tags } = category;
     const pictures = defaultPictures(publicUrl());
     return { id, name, slug, icon: icon ?? pictures.icon, banner: banner ?? pictures.banner, viewers, tags };
@@ -175,7 +175,7 @@ export function categoryRoutes(
     return {
       order,
       content: jsonContentOf({
-        categories: page.map(shown),
+        categories: page.map(listed),
         pagination: { cursor: next, has_more: hasMore },
       }),
     };
@@ -190,7 +190,7 @@ export function categoryRoutes(
       return { id, name, slug, profile_image: profile_image ?? profileImage, viewers };
     });
     const { description } = ranked.category;
-    return jsonContentOf({ category: { ...shown(ranked), description, top_channels: top } });
+    return jsonContentOf({ category: { ...listed(ranked), description, top_channels: top } });
   };
 
   app.get(

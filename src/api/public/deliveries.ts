@@ -29,9 +29,9 @@ import {
   LimitParameter,
   named,
   picked,
-  rangeGiven,
   TextParameter,
   TimeParameter,
+  timeRange,
 } from "../http/parameters.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
 
@@ -188,8 +188,8 @@ export function deliveryList(store: Pick<Store, "deliveries">, cursors: Cursors)
   const query = { ...filters, cursor: positions.parameter };
   return {
     query,
-    async page(asked: Static<TObject<typeof query>>, scope: DeliveryScope, grant: Grant | null) {
-      const { subscription_id = null, event_id = null, broadcaster, status = null, type = null } = asked;
+    async page(parameters: Static<TObject<typeof query>>, scope: DeliveryScope, grant: Grant | null) {
+      const { subscription_id = null, event_id = null, broadcaster, status = null, type = null } = parameters;
       const filter: DeliveryFilter = {
         ...scope,
         broadcaster_user_id: broadcasterIn(scope, broadcaster, "query"),
@@ -197,12 +197,12 @@ export function deliveryList(store: Pick<Store, "deliveries">, cursors: Cursors)
         event_id,
         status,
         type,
-        ...rangeGiven(asked),
+        ...timeRange(parameters),
       };
-      const [below = null] = positions.positionIn(asked) ?? [];
-      const { limit = deliveryPages.defaultResults } = asked;
+      const [below = null] = positions.positionIn(parameters) ?? [];
+      const { limit = deliveryPages.defaultResults } = parameters;
       const { deliveries, next } = await store.deliveries.page(filter, below, limit);
-      const cursor = next === null ? "" : positions.make([next], asked, grant);
+      const cursor = next === null ? "" : positions.make([next], parameters, grant);
       return { deliveries, pagination: { cursor, has_more: next !== null } };
     },
   };
@@ -210,14 +210,14 @@ export function deliveryList(store: Pick<Store, "deliveries">, cursors: Cursors)
 
 /**
  * Returns the broadcaster that a list or replay is limited to; null for all. Throws `invalid_parameter` when a user
- * asks for another one.
+ * asks for another broadcaster.
  */
 export function broadcasterIn(
   { broadcaster_user_id: user }: DeliveryScope,
-  asked: number | undefined,
+  requested: number | undefined,
   from: "query" | "body",
 ): number | null {
-  if (asked === undefined || user === null || user === asked) return asked ?? user;
+  if (requested === undefined || user === null || user === requested) return requested ?? user;
   const field = from === "query" ? "broadcaster" : "broadcaster_user_id";
   throw invalidFields([{ in: from, field, message: "must be the user of the token" }]);
 }
@@ -293,9 +293,9 @@ export async function shownSentDelivery(
     ...(lastShown?.signature && { "webhook-signature": lastShown.signature }),
   };
   const url = lastShown ? lastShown.url : seen(application?.webhook_url ?? null);
-  const [shown] = await shownDeliveries(store, [delivery], now);
-  if (!shown) throw new Error("A delivery was not shown");
-  return { ...shown, attempts: shownAttempts, request: { method: "POST", url, headers, body } };
+  const [listed] = await shownDeliveries(store, [delivery], now);
+  if (!listed) throw new Error("A delivery was not shown");
+  return { ...listed, attempts: shownAttempts, request: { method: "POST", url, headers, body } };
 }
 
 export function shownTimings({ dnsMs, connectMs, tlsMs, firstByteMs }: Attempt["timings"]) {

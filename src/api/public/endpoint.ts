@@ -133,7 +133,7 @@ export function noticeRoutes(app: TokenListener, { store, cursors }: PublicDeps)
     "/public/v1/application/notices",
     ({ query, caller: { application, grant } }) => {
       const read = (below: number | null, limit: number) => store.notices.page(application.id, below, limit);
-      return list.page(query, { read, positionOf: ({ seq }) => seq, shown: shownNotice, grant });
+      return list.page(query, { read, positionOf: ({ seq }) => seq, toJson: shownNotice, grant });
     },
     {
       application: "reads",
@@ -149,6 +149,3 @@ export function noticeRoutes(app: TokenListener, { store, cursors }: PublicDeps)
     },
   );
 }
-/*
- * The state of the endpoint of an application, for the public and the admin API.
- */

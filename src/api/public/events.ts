@@ -40,7 +40,7 @@ const StandardWebhooksKeySchema = named(
 const EventTypes = listOf(EventTypeSchema, {
   order: "All event types and versions.",
   description: "All event types.",
-  example: shown(builtInEventTypes[1] as EventType),
+  example: shownType(builtInEventTypes[1] as EventType),
 });
 
 const PublicKey = dataOf(PublicKeySchema, {
@@ -64,7 +64,7 @@ const keyKeptSeconds = 300;
 /** Get Event Types, and Get Public Key in both forms. */
 export function eventRoutes(app: PublicListener, { catalogue, publicKey }: PublicDeps): void {
   const list = cachedLast(
-    async (types: Catalogue["types"]) => jsonContentOf({ data: types.map(shown), message: "OK" }),
+    async (types: Catalogue["types"]) => jsonContentOf({ data: types.map(shownType), message: "OK" }),
     (types) => types,
   );
   app.get(
@@ -113,11 +113,11 @@ export function eventRoutes(app: PublicListener, { catalogue, publicKey }: Publi
   );
 }
 
-function shown({ name, version, description, payload, example }: EventType) {
+function shownType({ name, version, description, payload, example }: EventType) {
   return { name, version, description, schema: plainSchema(payload), example };
 }
 
-/** Removes keywords that only On Air uses, because strict validators reject unknown ones. */
+/** Removes keywords that only On Air uses, because strict validators reject unknown keywords. */
 function plainSchema(schema: object): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === "errorMessage" ? undefined : value)));
 }

@@ -25,17 +25,17 @@ import {
 } from "../http/access.ts";
 import { type Caller, type RequestContext, Traffic } from "../http/context.ts";
 import type { Cursors } from "../http/cursors.ts";
+import type { OAuthErrorCode, PublicErrorCode } from "../http/errors.ts";
+import { asGate, type GateContext, type InputSchemas, type OpenContext, routeInput } from "../http/input.ts";
+import type { LoginChallenges } from "../http/oauth.ts";
+import { type OAuthClientKind, type OAuthFormContext, oauthClientGate } from "../http/oauth.ts";
 import {
   clientScheme,
   type DescribedRoute,
   describeRoute,
   errorCodes,
   tokenSecurity,
-} from "../http/documentation.ts";
-import type { OAuthErrorCode, PublicErrorCode } from "../http/errors.ts";
-import { asGate, type GateContext, type InputSchemas, type OpenContext, routeInput } from "../http/input.ts";
-import type { LoginChallenges } from "../http/oauth.ts";
-import { type OAuthClientKind, type OAuthFormContext, oauthClientGate } from "../http/oauth.ts";
+} from "../http/openapi.ts";
 import type { PageCookie, PageLook } from "../http/pages.ts";
 import { listener } from "../http/server.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
@@ -61,7 +61,7 @@ export interface PublicDeps {
   readonly now: () => number;
   /** The external URL of the listener, without a trailing slash. */
   readonly publicUrl: () => string;
-  /** The same if it is a setting; absent or null: it is where the listener listens. */
+  /** The external URL of the listener if it is a setting; absent or null: it is where the listener listens. */
   readonly setUrl?: string | null;
   /** The name and the brand of the platform; absent: those of On Air. */
   readonly look?: PageLook;
@@ -179,10 +179,9 @@ export type TokenAccess = Scope | "stream" | "user" | `application ${Application
 /**
  * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope. `stream:
  * true` requires `events:subscribe` and an application that uses the event stream. `user: true` requires a token of a
- * user, with any scopes. `application: "reads"`, `"reads
- * subscriptions"` or `"changes"` requires a token of the application itself; see `needsApplication`. The handler gets
- * the `caller`. The token is read only for routes registered after this call. Requests of the portal carry it in
- * `cookie`.
+ * user, with any scopes. `application` requires a token of the application itself for a purpose: see
+ * `needsApplication`. The handler gets the `caller`. The token is read only for routes registered after this call.
+ * Requests of the portal have it in `cookie`.
  */
 export function withTokens(app: PublicListener, access: Access, cookie: PageCookie | null = null) {
   const tokenIn = ({ bearer, headers: { authorization }, request, requestContext }: GateContext) => {

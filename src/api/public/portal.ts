@@ -161,12 +161,12 @@ export function ownerLoginRoutes(app: PublicListener, deps: PublicDeps): void {
     "/portal/login/answer",
     async ({ requestContext, request, body: { code } }) => {
       requirePortal(request);
-      const given = {
+      const presented = {
         applicationId: loginId,
         redirectUri: redirectUri(),
         codeVerifier: cookie.read(request) ?? "",
       };
-      const userId = await userOf(deps, code, given);
+      const userId = await userOf(deps, code, presented);
       const choice = newSecret("onair_po_");
       const createdAt = deps.now();
       const expiresAt = createdAt + choiceLifetimeMs;
@@ -188,7 +188,7 @@ export function ownerLoginRoutes(app: PublicListener, deps: PublicDeps): void {
       const userId = await chooser(deps, hash, loginId);
       const application = await ownApplication(deps, id, userId);
       const { session: begun, token } = await beginSession(deps, application);
-      // A change of the owner ends existing sessions. One made before this session began is noticed only here.
+      // A change of the owner ends existing sessions. A change before this session began is noticed only here.
       try {
         await ownApplication(deps, id, userId);
       } catch (error) {
@@ -213,13 +213,13 @@ const ended = () =>
 async function userOf(
   { store, now }: PublicDeps,
   code: string,
-  given: { applicationId: string; redirectUri: string; codeVerifier: string },
+  presented: { applicationId: string; redirectUri: string; codeVerifier: string },
 ): Promise<number> {
   const refreshHash = secretHash(newSecret("onair_rt_"));
   const tokens = { accessHash: secretHash(newSecret("onair_at_")), refreshHash };
-  const exchanged = await store.tokens.redeemCode(secretHash(code), given, tokens, now());
+  const exchanged = await store.tokens.redeemCode(secretHash(code), presented, tokens, now());
   if (!("grant" in exchanged) || exchanged.grant.userId === null) throw ended();
-  await store.tokens.revoke(refreshHash, given.applicationId);
+  await store.tokens.revoke(refreshHash, presented.applicationId);
   return exchanged.grant.userId;
 }
 

@@ -198,7 +198,7 @@ const longestWaitMs = second;
 /** The time between two looks at a dry run. */
 const lookMs = 20;
 
-/** Creates a replay. Waits up to a second for a dry run, so that the response to a small one has its result. */
+/** Creates a replay. Waits up to a second for a dry run, so that the response to a small run has its result. */
 export async function startReplay(store: Store, replay: NewReplay): Promise<Replay> {
   let current = await store.replays.create(replay);
   const until = performance.now() + longestWaitMs;

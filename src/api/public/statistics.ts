@@ -79,8 +79,8 @@ export function spanOf(range: StatisticRange, now: number) {
   const { ms: step } = statisticPeriods[period];
   const to = Math.floor(now / step) * step + step;
   const from = to - length;
-  const shown = { range, from: isoTime(from), to: isoTime(to), step_seconds: step / second };
-  return { from, to, step, period, shown };
+  const fields = { range, from: isoTime(from), to: isoTime(to), step_seconds: step / second };
+  return { from, to, step, period, fields };
 }
 export type StatisticSpan = ReturnType<typeof spanOf>;
 
@@ -88,12 +88,12 @@ export type StatisticSpan = ReturnType<typeof spanOf>;
 export function steps<Shown>(
   span: StatisticSpan,
   rows: readonly StatisticRow[],
-  shown: (period: PeriodCounts, at: string) => Shown,
+  toStep: (period: PeriodCounts, at: string) => Shown,
 ) {
   const byTime = Map.groupBy(rows, ({ at }) => at);
   const result: Shown[] = [];
   for (let at = span.from; at < span.to; at += span.step) {
-    result.push(shown(sumOfAll(byTime.get(at) ?? []), isoTime(at)));
+    result.push(toStep(sumOfAll(byTime.get(at) ?? []), isoTime(at)));
   }
   return result;
 }
@@ -163,7 +163,7 @@ export function statisticRoutes(app: TokenListener, { store, now }: PublicDeps):
     async ({ query: { range = defaultRange }, caller: { application }, requestContext }) => {
       const span = spanOf(range, now());
       const counted = await deliveryStatistics(store, span, application.id);
-      return replyLargeJson(requestContext, { data: { ...span.shown, ...counted }, message: "OK" });
+      return replyLargeJson(requestContext, { data: { ...span.fields, ...counted }, message: "OK" });
     },
     {
       application: "reads",

@@ -3,7 +3,7 @@ import { mostStreamShards, type StreamShard } from "../../domain/deliveries.ts";
 import { channelFollowed } from "../../domain/events/built-in.ts";
 import { tokenOf } from "../http/access.ts";
 import { eventStream } from "../http/answers.ts";
-import { TextParameter, TimeParameter, timeGiven } from "../http/parameters.ts";
+import { TextParameter, TimeParameter, timeParameterMs } from "../http/parameters.ts";
 import { frame, opening, replyStream } from "../stream/event-stream.ts";
 import type { LastId } from "../stream/streams.ts";
 import { exampleSentDelivery } from "./deliveries.ts";
@@ -78,7 +78,7 @@ const exampleData = { headers: exampleHeaders, body: JSON.stringify(exampleBody)
 const example = opening + frame("channel.followed", exampleData, exampleId);
 
 /**
- * Returns the id to continue after; null if there is none. The header is the newer one, because an `EventSource` keeps
+ * Returns the id to continue after; null if there is none. The header has the newer id, because an `EventSource` keeps
  * its URL when it reconnects.
  */
 function lastIdOf(header: string | undefined, query: string | undefined): LastId | null {
@@ -98,7 +98,7 @@ export function streamRoute(app: TokenListener, { streams }: PublicDeps): void {
           caller,
           lastId,
           shard: shard === undefined ? null : shardOf(shard),
-          after: timeGiven(after),
+          after: timeParameterMs(after),
           token,
           cut,
         }),

@@ -13,8 +13,8 @@ import { about, Id, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { dataOf, listOf, noContent, pageOf } from "../http/answers.ts";
 import { reply } from "../http/context.ts";
 import { type Cursors, pagedList } from "../http/cursors.ts";
-import { subscriptionBudget } from "../http/documentation.ts";
 import { notFound } from "../http/errors.ts";
+import { subscriptionBudget } from "../http/openapi.ts";
 import {
   IdParameter,
   IsoTimestamp,
@@ -216,11 +216,11 @@ export function subscriptionRoutes(
     path,
     async ({ body, caller: { application, grant, tokenHash }, set }) => {
       const broadcaster = grant.userId ?? body.broadcaster_user_id ?? null;
-      const asked = body.events.map(({ name, version }) => ({ name, version }));
-      const refusals = asked.map(({ name, version }) =>
+      const requested = body.events.map(({ name, version }) => ({ name, version }));
+      const refusals = requested.map(({ name, version }) =>
         refusal(name, version, broadcaster, application, catalogue),
       );
-      const wanted = asked.flatMap(({ name, version }, i) =>
+      const wanted = requested.flatMap(({ name, version }, i) =>
         broadcaster === null || refusals[i] !== null
           ? []
           : [{ broadcaster_user_id: broadcaster, event: name, version }],
@@ -229,7 +229,7 @@ export function subscriptionRoutes(
       const request = { applicationId: application.id, wanted, limit, token: tokenHash };
       const subscribed = await store.subscriptions.subscribe(request, now());
       const results = subscribed.results.values();
-      const data = asked.map((item, i): Item => {
+      const data = requested.map((item, i): Item => {
         const error = refusals[i];
         if (error) return { ...item, error };
         const result = results.next().value;
@@ -430,7 +430,7 @@ export function namedSubscriptionList(store: Pick<Store, "subscriptions">, curso
       list.page(query, {
         read: (after: string | null, limit) => store.subscriptions.page(filter, after ?? "", limit),
         positionOf: ({ id }) => id,
-        shown: (one) => one,
+        toJson: (one) => one,
         grant,
       }),
   };

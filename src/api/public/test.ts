@@ -152,7 +152,7 @@ export function testRoutes(app: TokenListener, { access, catalogue, engine }: Pu
   const limits = `An application may send at most ${testsPerMinute.application} tests per minute. With user tokens, the limit is ${testsPerMinute.user} for each user and ${testsPerMinute.users} for all users of the application.`;
   app.post(
     "/public/v1/events/test",
-    async ({ body, caller }) => ({ data: shown(await prepared(body, caller)()), message: "OK" }),
+    async ({ body, caller }) => ({ data: shownExchange(await prepared(body, caller)()), message: "OK" }),
     {
       scope: "events:subscribe",
       body: Type.Optional(TestBody),
@@ -213,7 +213,7 @@ function streamed(
     };
     begin(watch).then(
       (exchange) => {
-        send("exchange", shown(exchange));
+        send("exchange", shownExchange(exchange));
         writer.close().catch(() => {});
       },
       (error) => {
@@ -241,7 +241,7 @@ function shownRequest({ url, headers, body }: UnsignedRequest) {
   return { method: "POST" as const, url, headers, body };
 }
 
-function shown({ result, answer: { status, ...answered }, ...request }: SampleExchange) {
+function shownExchange({ result, answer: { status, ...answered }, ...request }: SampleExchange) {
   const { class: outcome, error, durationMs, timings } = result;
   return {
     delivered: outcome === "ok",

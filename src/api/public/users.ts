@@ -6,7 +6,7 @@ import type { Store } from "../../domain/store.ts";
 import { maxUserIds, searchLimits, type User, usernameForm } from "../../domain/users.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { answer, linksTo, listOf } from "../http/answers.ts";
-import { exampleUrl, header } from "../http/documentation.ts";
+import { exampleUrl, header } from "../http/openapi.ts";
 import {
   comparedPlainly,
   IdParameter,
@@ -18,8 +18,8 @@ import {
   TextParameter,
   WebUrl,
 } from "../http/parameters.ts";
+import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
-import { defaultPictures } from "./pages.ts";
 
 const Username = TextParameter({
   ...usernameForm,
@@ -76,7 +76,7 @@ const { bio, followers_count, following_count, created_at, ...exampleSummary } =
 
 type Pictured = Pick<PublicDeps, "publicUrl">;
 
-/** Adds the default picture to a user without one. */
+/** Adds the default picture to a user without a picture. */
 export function withPicture<User extends { profile_picture: string | null }>(
   user: User,
   { publicUrl }: Pictured,
@@ -125,7 +125,7 @@ export async function usersById({ users }: Users, ids: readonly number[]): Promi
 
 const isId = /^[1-9][0-9]{0,15}$/;
 
-/** Returns the users whom a person means by a part of a name or an id: the one with the id first. */
+/** Returns the users whom a person means by a part of a name or an id: the user with the id first. */
 export async function usersFor(store: Users, text: string, limit: number): Promise<User[]> {
   const named = (await store.users.search(text, limit)).users.map(({ id }) => id);
   const id = Number(text);

@@ -59,7 +59,7 @@ interface EventStreamOptions<Position> {
   ended(reason: StreamEnding): void;
 }
 
-/** An open stream. It requests the next part when the reader has taken the last one, and so buffers at most one. */
+/** An open stream. It requests the next part when the reader has taken the last part, and so buffers a single part. */
 export class EventStream<Position> {
   readonly readable: ReadableStream<Uint8Array>;
   /** The time at which bytes were last passed to the reader, by `performance.now()`. */

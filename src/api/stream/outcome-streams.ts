@@ -12,8 +12,9 @@ import { EventStream, frame, heartbeat, opening } from "./event-stream.ts";
 
 /** The maximum number of open streams of one application, and of all operators together. */
 const mostStreams = { application: 10, operator: 50 } as const;
-/** The maximum number of outcomes that wait for a reader; further ones are omitted. */
+/** The maximum number of outcomes that wait for a reader. Further outcomes are omitted. */
 const mostWaiting = 200;
+/** The time between two heartbeats of a stream. */
 const heartbeatMs = 15 * second;
 
 interface OutcomeStreamOptions {
@@ -144,7 +145,7 @@ export class OutcomeStreams {
     void this.#collect();
   }
 
-  /** Ends all streams and refuses new ones. */
+  /** Ends all streams and refuses new streams. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);

@@ -114,6 +114,7 @@ function gapFrame(id: string, from: number, to: number): string {
 
 /** The maximum number of open streams of all applications. */
 const maxOpen = 10_000;
+/** The details of an error after which the client should try again. */
 const tryAgainLater = { retryAfterSeconds: 5 };
 
 /** The part of an application's user streams that a single user may have open. */
@@ -242,7 +243,7 @@ export class StreamReader {
     const now = clock();
     const noticeAt = async (time: number) => (hasNotices(scope) ? await store.notices.lastBefore(time) : 0);
     const last = await store.deliveries.last();
-    // A number above the last one was issued before the database was restored from a backup.
+    // A number above the last number was issued before the database was restored from a backup.
     const known: StreamPosition | null = lastId === null ? null : positionOfId(cursors, lastId, scope);
     const keptSince = now - keptMs;
     if (known && known.seq <= last && !(await this.#isRewritten(known))) {
@@ -366,7 +367,7 @@ const wokenAtOnce = 32;
 
 /**
  * All open event streams. Each holds only its position: new deliveries are read from the log when the reader has taken
- * the previous ones, so that a slow reader costs no memory.
+ * the previous deliveries, so that a slow reader costs no memory.
  */
 export class EventStreams {
   readonly #options: EventStreamsOptions;
@@ -443,7 +444,7 @@ export class EventStreams {
     if (this.#toWake.size > 0) setImmediate(() => this.#wakeSome());
   }
 
-  /** Ends all streams and refuses new ones. */
+  /** Ends all streams and refuses new streams. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);

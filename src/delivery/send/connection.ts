@@ -303,7 +303,7 @@ export class Pool {
     return null;
   }
 
-  /** Closes an idle connection if a new one would exceed the capacity. */
+  /** Closes an idle connection if a new connection would exceed the capacity. */
   evictIfFull(): void {
     if (this.#count === 0 || this.#count + this.#inUse() <= this.#capacity) return;
     for (const [origin, idle] of this.#idle) {

@@ -55,7 +55,7 @@ type BodyFraming =
   | { readonly kind: "none" | "chunked" | "until close" | "unknown" }
   | { readonly kind: "sized"; readonly bytes: number };
 
-/** The transfer codings of a response, in lower case. `identity` was one in RFC 2616 and codes nothing. */
+/** The transfer codings of a response, in lower case. `identity`, a coding of RFC 2616, codes nothing. */
 function codingsOf(value: string): string[] {
   return value
     .split(",")
@@ -183,8 +183,9 @@ class ResponseHead {
  */
 const maxHeadBytes = 16_384;
 
-/** Bounds for kept headers. */
+/** The most headers that are kept. */
 const maxHeaders = 40;
+/** The longest name of a header that is kept. */
 const maxHeaderName = 100;
 
 const newline = 0x0a;
@@ -355,7 +356,7 @@ export class ResponseParser {
   #endHead(): void {
     const head = this.#head;
     if (head === null || head.status < 200) {
-      // An interim response; the final one follows.
+      // An interim response. The final response follows.
       this.#head = null;
       this.#headers = [];
       this.#part = "status line";

@@ -70,7 +70,7 @@ export interface SenderOptions {
   readonly proxy?: string | undefined;
   /** Certificates (PEM) to trust instead of the well-known authorities. */
   readonly ca?: string | undefined;
-  /** The maximum number of connections, idle ones included. */
+  /** The maximum number of connections, including idle connections. */
   readonly connections: number;
   /** Returns milliseconds since the epoch, to read a date in `Retry-After`. */
   readonly now: () => number;
@@ -146,8 +146,8 @@ export function createSender(options: SenderOptions): Sender {
       const head = requestHead(destination, headers, body.length);
       if (head === null) return unsent(invalidHeaders);
       const { promise, resolve: done } = Promise.withResolvers<SendResult>();
-      const given = { destination, head, body, mayBeSent, connecting, watch, signal, done };
-      new OutgoingRequest(given, context).begin();
+      const requestOptions = { destination, head, body, mayBeSent, connecting, watch, signal, done };
+      new OutgoingRequest(requestOptions, context).begin();
       return promise;
     },
     close() {

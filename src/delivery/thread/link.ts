@@ -32,7 +32,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   const { settings, data, onFault, callersChanged, ...rest } = options;
   const lock = data.lock();
   let observer: EngineObserver | null = null;
-  /** Whether notifications of other replicas arrived before there was a observer. */
+  /** Whether notifications of other replicas arrived before there was an observer. */
   let hasMissed = false;
   const watches = new Map<number, WatchSample>();
   let lastWatch = 0;

@@ -10,7 +10,7 @@ import type { Sample, SampleExchange, SampleStep } from "../sample.ts";
 /** The methods that the engine's thread offers to the main thread, and those that it calls there. */
 export interface EngineThread extends ThreadContract {
   readonly start: EngineSettings;
-  readonly offers: Omit<Engine, "started" | "test" | "listen" | "store"> & {
+  readonly offers: Omit<Engine, "started" | "test" | "store"> & {
     /**
      * Sends a sample. Reports its steps by `sampleStep` with the number `watched`; reports no steps if that is null.
      */

@@ -4,7 +4,7 @@ import { problems } from "../validation/problems.ts";
 import { builtInEventTypes } from "./built-in.ts";
 import type { EventType } from "./event-type.ts";
 
-/** All event types of an installation: the built-in ones, then those that operators registered. */
+/** All event types of an installation: first those that are built in, then those that operators registered. */
 export class Catalogue {
   #registered: readonly EventType[] = [];
 

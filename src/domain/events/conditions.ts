@@ -53,23 +53,23 @@ interface Subject {
  * Reads a condition.
  *
  * @param field the name of the condition in problems
- * @param subject the payloads that it is about; without one, its fields and types are not checked
+ * @param subject the payloads that it is about; without a subject, its fields and types are not checked
  * @returns the condition, or its problems, at most 20
  */
 export function readCondition(
-  given: unknown,
+  source: unknown,
   field: string,
   subject: Subject = { shape: Shape.any, type: "the event" },
 ): { readonly condition: Condition } | { readonly problems: readonly FieldProblem[] } {
   const reader = new Reader(subject.type);
-  const bytes = Buffer.byteLength(JSON.stringify(given) ?? "");
+  const bytes = Buffer.byteLength(JSON.stringify(source) ?? "");
   if (bytes > conditionLimits.bytes) {
     reader.refuse(field, `must be at most ${conditionLimits.bytes} bytes as JSON, and has ${bytes}`);
     return { problems: reader.problems };
   }
   const place = { field, depth: 1, shape: subject.shape };
-  if (!isObject(given)) reader.refuse(field, 'must be an object, such as {"content": {"$startsWith": "!"}}');
-  const test = isObject(given) ? reader.object(given, place) : never;
+  if (!isObject(source)) reader.refuse(field, 'must be an object, such as {"content": {"$startsWith": "!"}}');
+  const test = isObject(source) ? reader.object(source, place) : never;
   if (reader.problems.length > 0) return { problems: reader.problems };
   return { condition: { matches: (data) => decided(test, data) } };
 }
@@ -277,18 +277,18 @@ class Reader {
   }
 
   /** Reads a condition on a value: a value that it must be equal to, or an object. */
-  condition(given: unknown, place: Place): Test {
-    if (isObject(given)) return this.object(given, place);
-    if (!this.isComparable(given, place)) return never;
-    const tests: Test[] = [(value) => value === given];
+  condition(source: unknown, place: Place): Test {
+    if (isObject(source)) return this.object(source, place);
+    if (!this.isComparable(source, place)) return never;
+    const tests: Test[] = [(value) => value === source];
     return (value, work) => {
       work.take(1);
       return holdsForOne(tests, value, work);
     };
   }
 
-  object(given: Json, place: Place): Test {
-    const entries = Object.entries(given);
+  object(source: Json, place: Place): Test {
+    const entries = Object.entries(source);
     const wrong = this.#excess(entries.length, place.depth);
     if (wrong !== null) return this.refuse(place.field, wrong) ?? never;
     const whole: Test[] = [];

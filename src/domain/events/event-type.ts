@@ -4,7 +4,7 @@ import type { FieldProblem } from "../errors.ts";
 /** The range of versions. */
 export const versionRange = { minimum: 1, maximum: 1_000_000 } as const;
 
-/** Bounds of the schema of a registered type, so that compiling one delays no other request. */
+/** Bounds of the schema of a registered type, so that compiling a schema delays no other request. */
 export const schemaLimits = {
   /** As JSON. */
   bytes: 16 * 1024,

@@ -31,7 +31,7 @@ export function boundedPattern(pattern: string, flags: string): Pattern {
   const { patternSize } = schemaLimits;
   if (expression.size > patternSize)
     throw new PatternError(
-      `has the pattern ${shown(pattern)}, which is too large: it may have at most ${patternSize} characters with repetitions written out. To bound the length of a text, use maxLength`,
+      `has the pattern ${quoted(pattern)}, which is too large: it may have at most ${patternSize} characters with repetitions written out. To bound the length of a text, use maxLength`,
     );
   return expression;
 }
@@ -45,7 +45,7 @@ function compiled(pattern: string): Pattern {
     return { size: expression.programSize(), test: (text) => expression.test(text) };
   } catch {
     throw new PatternError(
-      `has the pattern ${shown(pattern)}, which RE2 does not support: no look-around, no references to groups, no long names of properties (\\p{L}, \\p{Greek}), and no more than 1000 repetitions`,
+      `has the pattern ${quoted(pattern)}, which RE2 does not support: no look-around, no references to groups, no long names of properties (\\p{L}, \\p{Greek}), and no more than 1000 repetitions`,
     );
   }
 }
@@ -69,4 +69,4 @@ function asInRe2(pattern: string): string {
   });
 }
 
-const shown = (pattern: string) => JSON.stringify(pattern.slice(0, 100));
+const quoted = (pattern: string) => JSON.stringify(pattern.slice(0, 100));

@@ -35,11 +35,11 @@ export const eventNamePattern = "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$";
  * The type in the catalogue's form. Throws `invalid_parameter` for an invalid schema, or an example that does not match
  * it.
  */
-export async function eventTypeOf(given: NewEventType): Promise<EventType> {
-  const check = await checkOf(given);
-  const wrong = check(given.example, "example");
+export async function eventTypeOf(newType: NewEventType): Promise<EventType> {
+  const check = await checkOf(newType);
+  const wrong = check(newType.example, "example");
   if (wrong.length > 0) throw invalidFields(wrong);
-  return typeOf(given, check);
+  return typeOf(newType, check);
 }
 
 /** Compiles the schema of a type. Throws `invalid_parameter`. */
@@ -49,8 +49,8 @@ async function checkOf({ name, schema }: NewEventType): Promise<PayloadCheck> {
   return compileSchema(schema, name);
 }
 
-function typeOf(given: NewEventType, check: PayloadCheck): EventType {
-  const { name, version, description, schema, example, time_to_live_seconds } = given;
+function typeOf(newType: NewEventType, check: PayloadCheck): EventType {
+  const { name, version, description, schema, example, time_to_live_seconds } = newType;
   const timeToLiveMs = time_to_live_seconds === null ? null : time_to_live_seconds * second;
   const payload = Type.Unsafe(schema);
   return { name, version, description, payload, example, timeToLiveMs, check: (data) => check(data, "data") };

@@ -69,7 +69,7 @@ const options = {
   logger: false,
 } as const;
 
-/** Checks schemas against the draft. There is only one, because compiling the schema of the draft itself takes long. */
+/** Checks schemas against the draft. A single instance, because compiling the schema of the draft itself takes long. */
 let draft: Ajv2020 | null = null;
 
 function compiled(schema: JsonObject): SchemaCheck {
@@ -321,7 +321,7 @@ const stepsOfCharacter = 0.5;
 /** The steps for each item: writing and storing its text costs more than one application of a keyword. */
 const stepsOfItem = 4;
 
-/** Finds the last item `i` that equals an earlier one, and the nearest such `j`. */
+/** Finds the last item `i` that equals an earlier item, and the nearest such item `j`. */
 function lastRepetition(
   items: readonly unknown[],
   { take }: WorkBudget,

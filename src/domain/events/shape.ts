@@ -19,8 +19,9 @@ const mostSchemas = 500;
 
 /** Keywords whose effect on fields depends on the value or cannot be seen. */
 const opaque = ["if", "dependentSchemas", "$dynamicRef", "patternProperties", "unevaluatedProperties"];
+/** Keywords that combine schemas. */
 const composing = ["anyOf", "oneOf", "allOf"];
-/** Keywords beside those above that say something about the value itself. */
+/** Keywords that say something about the value itself, beside `opaque` and `composing`. */
 const telling = ["type", "const", "enum", "properties", "additionalProperties", "items", "prefixItems"];
 
 const kindsOfTypes: Readonly<Record<string, Kind>> = {
@@ -49,10 +50,10 @@ export class Shape {
     return Shape.#expanded(schemas.map((root) => ({ root, schema: root })));
   }
 
-  static #expanded(given: readonly Located[]): Shape {
+  static #expanded(located: readonly Located[]): Shape {
     const forms: Located[] = [];
     const seen = new Set<Schema>();
-    const todo = [...given];
+    const todo = [...located];
     for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
       const { root, schema } = next;
       if (seen.has(schema)) continue;

@@ -96,11 +96,11 @@ function closest(branches: Branch[], error: ValueError, of: string | undefined):
   if (others.length === 0) return explain(first.errors, of);
   const tag = isObject(error.value) ? discriminator(branches) : undefined;
   if (tag !== undefined) {
-    const given = own(error.value, tag);
-    const branch = branches.find(({ schema }) => schema["properties"][tag].const === given);
+    const tagValue = own(error.value, tag);
+    const branch = branches.find(({ schema }) => schema["properties"][tag].const === tagValue);
     if (branch !== undefined) return explain(branch.errors, of);
     const tags: TSchema[] = branches.map(({ schema }) => schema["properties"][tag]);
-    const message = given === undefined ? "is required" : `must be ${describe({ anyOf: tags })}`;
+    const message = tagValue === undefined ? "is required" : `must be ${describe({ anyOf: tags })}`;
     return [{ pointer: `${error.path}/${escapeSegment(tag)}`, message }];
   }
   return branches
@@ -181,7 +181,7 @@ interface Keywords {
   readonly errorMessage?: string;
 }
 
-/** The message of one TypeBox error, e.g. "must be at least 3 characters". */
+/** The message of a TypeBox error, such as "must be at least 3 characters". */
 function failure(error: ValueError, of: string | undefined): string {
   const schema: Keywords = error.schema;
   switch (error.type) {

@@ -159,7 +159,7 @@ export class Backups {
       throw error;
     }
     void this.#run(running, byHand);
-    return running.shown();
+    return running.current();
   }
 
   /** Backups with ids below `below`, the newest first; "" for the first page. */
@@ -233,7 +233,7 @@ export class Backups {
 
   async #all(): Promise<Backup[]> {
     // Running and failed backups are read before the list of files, so that a backup that ends meanwhile is not missed.
-    const others = [...this.#failed, ...(this.#running ? [await this.#running.shown()] : [])];
+    const others = [...this.#failed, ...(this.#running ? [await this.#running.current()] : [])];
     const ids = new Set(others.map(({ id }) => id));
     const kept = await this.#list.list();
     return [...kept.filter(({ id }) => !ids.has(id)).map(shownKept), ...others];
@@ -263,7 +263,7 @@ export class Backups {
       // A thread that has crashed leaves its partial files.
       this.#removePartialsOf(id);
       log.failure("backup.failed", error, { id });
-      const failed = { ...(await running.shown()), error: publicMessage(error), finished_at: now() };
+      const failed = { ...(await running.current()), error: publicMessage(error), finished_at: now() };
       this.#failed = [{ ...failed, status: "failed" as const }, ...this.#failed].slice(
         0,
         backupLimits.maxFailed,
@@ -364,7 +364,7 @@ export class BackupRun {
   }
 
   /** The backup with its progress so far. */
-  async shown(): Promise<Backup> {
+  async current(): Promise<Backup> {
     const { start } = this.#options;
     // At the end the partial file is renamed, uploaded or encrypted, so the size may shrink.
     const bytes = Math.max(this.#writtenBytes, await partialSize(this.#directory, this.id));

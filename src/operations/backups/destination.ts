@@ -99,10 +99,10 @@ export const ownerFile = "onair-data-id";
 export const ownerIn = (text: string): string | null => text.trim() || null;
 
 /** The error when other data has claimed the destination. */
-export const destinationOfOthers = (shown: string): DomainError =>
+export const destinationOfOthers = (location: string): DomainError =>
   new DomainError(
     "unavailable",
-    `Other data stores its backups in ${shown}, and each server would delete old backups of the other: set another destination with --backup-to, or, if the other data is no longer used, delete ${ownerFile} there`,
+    `Other data stores its backups in ${location}, and each server would delete old backups of the other: set another destination with --backup-to, or, if the other data is no longer used, delete ${ownerFile} there`,
     { retryAfterSeconds: 60 },
   );
 

@@ -62,7 +62,7 @@ function backupDestination(
 export const everyMsOf = ({ backupEvery }: Pick<BackupConfig, "backupEvery">) =>
   backupEvery === null ? null : durationMs(backupEvery);
 
-/** Opens the configured destination of a data directory's backups; `shown` names it without secrets. */
+/** Opens the configured destination of a data directory's backups; `location` names it without secrets. */
 export async function openBackupDestination(
   data: string,
   config: BackupConfig,
@@ -70,10 +70,10 @@ export async function openBackupDestination(
 ): Promise<{
   readonly settings: DestinationSettings;
   readonly destination: BackupDestination;
-  readonly shown: string;
+  readonly location: string;
 }> {
   const settings = backupDestination(data, config, aws);
-  return { settings, destination: await openDestination(settings), shown: shownDestination(settings) };
+  return { settings, destination: await openDestination(settings), location: shownDestination(settings) };
 }
 
 /** Opens the backups of a data directory by its settings. Rejects when a recipient's key is invalid. */

@@ -22,7 +22,7 @@ import { type Content, readName, syncDirectory, writePrivately } from "./files.t
 /** A backup to restore. */
 export interface BackupSource {
   /** The name of the backup in messages. */
-  readonly shown: string;
+  readonly label: string;
   /** The file name of the backup, which may contain its hash. */
   readonly name: string;
   open(): ReadableStream<Uint8Array>;
@@ -49,7 +49,7 @@ export function fileSource(file: string): BackupSource {
       `${file} is a database that was not closed, not a backup: a part of it is in ${basename(file)}-wal. Make a backup of it with onair backup.`,
     );
   }
-  return { shown: file, name: basename(file), open: () => Bun.file(file).stream() };
+  return { label: file, name: basename(file), open: () => Bun.file(file).stream() };
 }
 
 /**
@@ -83,8 +83,8 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
     checking();
     const named = readName(source.name);
     if (named !== null && named.sha256 !== hasher.digest("hex"))
-      throw new StoreError(`${source.shown} is damaged or was changed: its SHA-256 is not that of its name.`);
-    const counts = checkCopy(source.shown, partial);
+      throw new StoreError(`${source.label} is damaged or was changed: its SHA-256 is not that of its name.`);
+    const counts = checkCopy(source.label, partial);
     beginCopy(partial, isoTime(Date.now()));
     renameSync(partial, databaseIn(data));
     syncDirectory(data);
@@ -143,7 +143,7 @@ async function* plainContent(
     )
       beginning = Buffer.concat([beginning, chunk]);
     if (isGzip(beginning))
-      throw new StoreError(`${source.shown} is compressed: unpack it with gunzip, and restore the result.`);
+      throw new StoreError(`${source.label} is compressed: unpack it with gunzip, and restore the result.`);
     const rest = new ReadableStream<Uint8Array>(
       {
         start: (controller) => controller.enqueue(beginning),
@@ -161,16 +161,16 @@ async function* plainContent(
     const { decrypted } = await import("./encryption.ts");
     yield* decrypted(rest, identities);
   } catch (error) {
-    throw error instanceof StoreError ? new StoreError(`${source.shown}: ${error.message}.`) : error;
+    throw error instanceof StoreError ? new StoreError(`${source.label}: ${error.message}.`) : error;
   }
 }
 
-function checkCopy(shown: string, copy: string): DatabaseCounts {
+function checkCopy(label: string, copy: string): DatabaseCounts {
   try {
     const counts = checkDatabase(copy, { thorough: true });
     requireOwnSchema(copy);
     return counts;
   } catch (error) {
-    throw error instanceof StoreError ? new StoreError(`${shown}: ${error.message}`) : error;
+    throw error instanceof StoreError ? new StoreError(`${label}: ${error.message}`) : error;
   }
 }

@@ -1,4 +1,4 @@
-import type { KindSizes } from "../../domain/storage.ts";
+import type { KindSizes } from "../../domain/sizes.ts";
 import { createLog } from "../../runtime/log.ts";
 import { startThread } from "../../runtime/threads.ts";
 import type { BrokenBodies, FileFacts } from "../../store/sqlite/sizes.ts";

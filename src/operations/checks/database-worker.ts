@@ -1,5 +1,5 @@
 import { setPriority } from "node:os";
-import type { KindSizes } from "../../domain/storage.ts";
+import type { KindSizes } from "../../domain/sizes.ts";
 import { type NoCalls, runThread, type ThreadContract } from "../../runtime/threads.ts";
 import { inspect } from "../../store/sqlite/open.ts";
 import {

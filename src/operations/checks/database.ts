@@ -1,6 +1,6 @@
 import { readSigningKey } from "../../delivery/signature.ts";
 import { messageOf } from "../../domain/errors.ts";
-import { shownSizes } from "../../domain/storage.ts";
+import { shownSizes } from "../../domain/sizes.ts";
 import { isoTime, minute, shownDuration } from "../../domain/time.ts";
 import { shownDataLocation } from "../../store/location.ts";
 import { measuredSizes } from "./database-thread.ts";
@@ -128,10 +128,10 @@ export const primaryCheck: Check = {
     if (!newest) return yield skipped("no host of the URL answered as primary");
     if (others.length === 0)
       return yield ok(`${newest.host} is the only host of the URL that accepts writes`);
-    const shown = writable.map(({ host, timeline }) => `${host} (timeline ${timeline})`);
+    const named = writable.map(({ host, timeline }) => `${host} (timeline ${timeline})`);
     const former = others.filter(({ timeline }) => timeline < newest.timeline).map(({ host }) => host);
     yield wrong(
-      `${shown.length} hosts of the URL accept writes: ${shown.join(", ")}. What one of them stores, the others do not have`,
+      `${named.length} hosts of the URL accept writes: ${named.join(", ")}. What one of them stores, the others do not have`,
       former.length === others.length
         ? `stop PostgreSQL on the former primary ${former.join(", ")}, and make it a standby of ${newest.host}`
         : "name only hosts of one primary and its standbys in the URL, and stop PostgreSQL on all others",
@@ -147,11 +147,11 @@ export const searchIndexCheck: Check = {
     const facts = await subject.facts();
     if (facts === null) return;
     const { users, indexedUsers } = facts;
-    const shown = (count: number) => count.toLocaleString("en");
+    const grouped = (count: number) => count.toLocaleString("en");
     if (users === indexedUsers)
-      return yield ok(`${shown(users)} ${users === 1 ? "user" : "users"}, all in the search index`);
+      return yield ok(`${grouped(users)} ${users === 1 ? "user" : "users"}, all in the search index`);
     yield wrong(
-      `the search index has ${shown(indexedUsers)} of ${shown(users)} users`,
+      `the search index has ${grouped(indexedUsers)} of ${grouped(users)} users`,
       'stop the server and run "onair migrate --rebuild-search"',
     );
   },
@@ -247,14 +247,14 @@ export const clockCheck: Check = {
     const newestEventAt = (await subject.facts())?.newestEventAt ?? null;
     const now = subject.now();
     const advice = "set the clock, by NTP if possible";
-    const shown = isoTime(now);
+    const time = isoTime(now);
     if (now < earliest)
-      return yield wrong(`the clock says ${shown}, which is before the release of this version`, advice);
+      return yield wrong(`the clock says ${time}, which is before the release of this version`, advice);
     if (newestEventAt !== null && newestEventAt > now + minute)
       return yield wrong(
-        `the clock says ${shown}, ${shownDuration(newestEventAt - now)} before the newest event`,
+        `the clock says ${time}, ${shownDuration(newestEventAt - now)} before the newest event`,
         `${advice}; if it is right now, it was ahead when that event was published`,
       );
-    yield ok(`it is ${shown}`);
+    yield ok(`it is ${time}`);
   },
 };

@@ -4,7 +4,7 @@ import { shownTooSmall } from "../../domain/backups.ts";
 import { messageOf } from "../../domain/errors.ts";
 import { type Finding, findingsOf } from "../../domain/findings.ts";
 import { idTime } from "../../domain/ids.ts";
-import { diskForecast, leastFreeBytes, shownBytes } from "../../domain/storage.ts";
+import { diskForecast, leastFreeBytes, shownBytes } from "../../domain/sizes.ts";
 import { day, shownDuration } from "../../domain/time.ts";
 import { lockFile, pidFile } from "../../store/sqlite/directory.ts";
 import { awsVariables, destinationOfOthers } from "../backups/destination.ts";
@@ -228,12 +228,12 @@ async function* keptBackups(subject: Subject, { ok, warning, wrong, skipped }: S
   if (config.backupTo?.startsWith("s3://") && !reach)
     return yield skipped(`${config.backupTo} was not checked`, "check it with --reach");
   try {
-    const { settings, destination, shown } = await openBackupDestination(data, config, awsVariables(env));
+    const { settings, destination, location } = await openBackupDestination(data, config, awsVariables(env));
     const owner = await destination.owner();
-    if (owner !== null && dataId !== undefined && owner !== dataId) throw destinationOfOthers(shown);
+    if (owner !== null && dataId !== undefined && owner !== dataId) throw destinationOfOthers(location);
     if (owner !== null && reach && !(await destination.keepsFirst(owner)))
       yield warning(
-        `two servers that start at the same moment could both use ${shown}: this storage ignores If-None-Match`,
+        `two servers that start at the same moment could both use ${location}: this storage ignores If-None-Match`,
         "give each server its own prefix",
       );
     const tooSmall =
@@ -251,8 +251,8 @@ async function* keptBackups(subject: Subject, { ok, warning, wrong, skipped }: S
     const age = times.length === 0 ? null : Math.max(0, subject.now() - Math.max(...times));
     const found =
       age === null
-        ? `no backup in ${shown}`
-        : `${times.length} in ${shown}, the newest ${shownDuration(age)} old`;
+        ? `no backup in ${location}`
+        : `${times.length} in ${location}, the newest ${shownDuration(age)} old`;
     if (everyMs === null) return yield ok(`${found}; automatic backups are off (--backup-every)`);
     if (age === null) return yield warning(`${found}, although --backup-every is set`, make);
     if (age > 2 * everyMs) return yield wrong(`${found}: that is more than twice --backup-every`, make);

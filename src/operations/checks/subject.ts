@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, type Stats, statSync } from "node:fs
 import { DeprecatedUse } from "../../domain/deprecations.ts";
 import { messageOf } from "../../domain/errors.ts";
 import type { Finding, findingsOf } from "../../domain/findings.ts";
-import type { DatabaseFacts, KindSizes } from "../../domain/storage.ts";
+import type { DatabaseFacts, KindSizes } from "../../domain/sizes.ts";
 import { urlOf } from "../../runtime/client-address.ts";
 import type { Config } from "../../server/settings/config.ts";
 import type { Environment } from "../../server/settings/read-config.ts";

@@ -55,15 +55,15 @@ export function checkConfig(
     const source = sourceOf(name, flags, env, file);
     sources[name] = source?.name ?? "default";
     if (source?.file !== undefined) secretFiles.push(source.file);
-    let given = "";
+    let raw = "";
     try {
-      given = source?.text() ?? "";
-      if (!source?.isHidden) setting.checkFlag?.(given);
-      const text = source ? given : (defaults[name] ?? setting.default);
+      raw = source?.text() ?? "";
+      if (!source?.isHidden) setting.checkFlag?.(raw);
+      const text = source ? raw : (defaults[name] ?? setting.default);
       config[name] = text === null ? null : setting.read(text);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      const line = source?.quote ?? repeated(given, setting, error.message);
+      const line = source?.quote ?? repeated(raw, setting, error.message);
       mistakes.push(`${source?.name} ${error.message}${line}`);
       const initial = defaults[name] ?? setting.default;
       config[name] = initial === null ? null : setting.read(initial);
@@ -73,8 +73,8 @@ export function checkConfig(
     mistakes.push("--port and --admin-port must differ");
   }
   mistakes.push(...contradictions(config, sources));
-  const given = (["jwksUrl", "jwtIssuer", "jwtAudience"] as const).filter((name) => config[name] !== null);
-  if (given.length % 3 !== 0 && mistakes.length === 0) {
+  const named = (["jwksUrl", "jwtIssuer", "jwtAudience"] as const).filter((name) => config[name] !== null);
+  if (named.length % 3 !== 0 && mistakes.length === 0) {
     mistakes.push("--jwks-url, --jwt-issuer and --jwt-audience must be given together");
   }
   const checked = Object.freeze(config as unknown as Config);
@@ -275,8 +275,8 @@ function textOf(value: unknown): string | null {
 
 /** Returns a line to quote. The value is hidden where it may be a secret. */
 function quoted(line = ""): string {
-  const shown = /secret|key|password|database|:\/\/.*@/i.test(line) ? `${line.split("=")[0]}= …` : line;
-  return `\n    ${shown.trim().slice(0, 100)}`;
+  const masked = /secret|key|password|database|:\/\/.*@/i.test(line) ? `${line.split("=")[0]}= …` : line;
+  return `\n    ${masked.trim().slice(0, 100)}`;
 }
 
 /** Returns contradictions between settings about the location of the data. */
@@ -284,8 +284,8 @@ function contradictions(
   config: Partial<Record<keyof Config, unknown>>,
   sources: Partial<Record<keyof Config, string>>,
 ): string[] {
-  const isGiven = (name: keyof Config) => sources[name] !== "default";
-  if (isGiven("data") && isGiven("database")) {
+  const isSet = (name: keyof Config) => sources[name] !== "default";
+  if (isSet("data") && isSet("database")) {
     const [data, database] = [sources.data, sources.database];
     return [
       `${data} and ${database} contradict each other: give the data directory or the database, not both${data === "ONAIR_DATA" ? " (an empty ONAIR_DATA is none)" : ""}`,
@@ -296,7 +296,7 @@ function contradictions(
     return [`--${flagOf(backups[0] ?? "")} is for a data directory. ${backupsOfPostgres}`];
   if (config.database !== null) {
     return (["keepByType", "maxDataSize"] as const)
-      .filter((name) => isGiven(name))
+      .filter((name) => isSet(name))
       .map((name) => `--${flagOf(name)} is for a data directory, not for PostgreSQL`);
   }
   if (config.databaseDirect === null) return [];
@@ -329,7 +329,7 @@ function contentOfSecret(path: string, named: string): string {
 const longestSecretBytes = 4096;
 
 /** Returns the given value to append to an error; "" when the sentence has it already or it may be secret. */
-function repeated(given: string, { secret = false }: Setting<unknown>, sentence: string): string {
-  if (secret || given === "" || /[@]|^postgres/i.test(given) || sentence.endsWith(" is not one")) return "";
-  return `, not "${given}"`;
+function repeated(value: string, { secret = false }: Setting<unknown>, sentence: string): string {
+  if (secret || value === "" || /[@]|^postgres/i.test(value) || sentence.endsWith(" is not one")) return "";
+  return `, not "${value}"`;
 }

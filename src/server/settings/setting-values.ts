@@ -97,8 +97,8 @@ export function keptMs(text: string): number {
 function byEventType<T>(text: string, read: (value: string) => T | null, form: string): Record<string, T> {
   return Object.fromEntries(
     entriesOf(text).map((entry) => {
-      const [, name = "", given = ""] = /^([a-z][a-z0-9_.]{0,99})=([0-9a-z]+)$/.exec(entry) ?? [];
-      const value = read(given);
+      const [, name = "", raw = ""] = /^([a-z][a-z0-9_.]{0,99})=([0-9a-z]+)$/.exec(entry) ?? [];
+      const value = read(raw);
       if (value !== null) return [name, value];
       throw new TypeError(`must be event types with ${form}, and "${entry}" is not one`);
     }),

@@ -4,17 +4,17 @@ import { flagOf, names } from "./setting-names.ts";
 
 /** Returns the settings by option name, for the log. A secret is "set" or false. */
 export function shownSettings(config: Config): Record<string, unknown> {
-  const shown = (name: keyof Config) =>
+  const display = (name: keyof Config) =>
     settings[name].secret ? config[name] !== null && "set" : withoutSecrets(config[name]);
-  return Object.fromEntries(names.map((name) => [flagOf(name), shown(name)]));
+  return Object.fromEntries(names.map((name) => [flagOf(name), display(name)]));
 }
 
 /** Returns the settings for display. A secret is "set" or null. */
 export function settingsInForce(config: Config) {
-  const shown = shownSettings(config);
+  const values = shownSettings(config);
   return names.map((name) => {
     const { help, secret: is_secret = false, default: initial } = settings[name];
-    const value = is_secret && config[name] === null ? null : written(shown[flagOf(name)]);
+    const value = is_secret && config[name] === null ? null : written(values[flagOf(name)]);
     return { name: flagOf(name), value, default: initial, is_secret, help };
   });
 }
@@ -84,6 +84,6 @@ export function liveSettings(config: Config) {
       };
     },
     /** Returns the settings in effect for display, without secrets. */
-    shown: () => settingsInForce(live),
+    inForce: () => settingsInForce(live),
   };
 }

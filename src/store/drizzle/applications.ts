@@ -35,7 +35,7 @@ export function applicationStore(db: Dialect): ApplicationStore {
     client_secret_prefix,
     client_secret_created_at,
     webhook_secret_created_at,
-    ...shown
+    ...columns
   } = getTableColumns(applications);
   const secret = {
     client_secret_hash,
@@ -52,15 +52,17 @@ export function applicationStore(db: Dialect): ApplicationStore {
   const { id: idColumn, name, delivery, webhook_url, disabled } = applications;
   const compared = { id: idColumn, name, delivery, webhook_url, disabled };
 
-  const isGiven = eq(applications.id, sql.placeholder("id"));
-  const find = prepared("application", (orm) => orm.select(shown).from(applications).where(isGiven));
-  const secrets = prepared("secrets", (orm) => orm.select(secret).from(applications).where(isGiven));
+  const hasId = eq(applications.id, sql.placeholder("id"));
+  const find = prepared("application", (orm) => orm.select(columns).from(applications).where(hasId));
+  const secrets = prepared("secrets", (orm) => orm.select(secret).from(applications).where(hasId));
   const secretsOf = async (id: string) => (await secrets(orm, { id }))[0] ?? null;
   const isIt = (id: string) => eq(applications.id, id);
 
   function* change(orm: Orm, id: string, set: Changes, now: number): Work<Application | null> {
     const changes = { ...set, updated_at: isoTime(now) };
-    const [changed] = yield* execute(orm.update(applications).set(changes).where(isIt(id)).returning(shown));
+    const [changed] = yield* execute(
+      orm.update(applications).set(changes).where(isIt(id)).returning(columns),
+    );
     return changed ?? null;
   }
 
@@ -177,7 +179,7 @@ export function applicationStore(db: Dialect): ApplicationStore {
             eq(subscriptions.version, version),
           ),
         ),
-    all: async () => orm.select(shown).from(applications).orderBy(applications.id),
+    all: async () => orm.select(columns).from(applications).orderBy(applications.id),
     async page(after, limit, filter = {}) {
       const { ids, owner_user_id } = filter;
       const isWanted = and(
@@ -185,7 +187,7 @@ export function applicationStore(db: Dialect): ApplicationStore {
         owner_user_id === undefined ? undefined : eq(applications.owner_user_id, owner_user_id),
         ids === undefined ? undefined : inArray(applications.id, [...ids]),
       );
-      const ordered = () => orm.select(shown).from(applications).orderBy(applications.id).limit(limit);
+      const ordered = () => orm.select(columns).from(applications).orderBy(applications.id).limit(limit);
       if (!isSearch(filter)) return ordered().where(isWanted);
       const all = await orm.select(compared).from(applications).where(isWanted).orderBy(applications.id);
       const found = searched(all, filter, await troubledEndpoints(db), limit);

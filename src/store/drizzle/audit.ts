@@ -22,7 +22,7 @@ export function* forgetUser({ tables: { audit } }: Dialect, orm: Orm, id: number
 export function auditStore(db: Dialect): AuditStore {
   const { orm, tables, transact, runEach, lock } = db;
   const { audit, users } = tables;
-  const { merge_key, ...shown } = getTableColumns(audit);
+  const { merge_key, ...columns } = getTableColumns(audit);
   const { all, ofApplication } = auditLimits;
 
   const kept = { table: audit, made: audit.seq };
@@ -94,7 +94,7 @@ export function auditStore(db: Dialect): AuditStore {
         }
       }),
     page: async (filter, below, limit) =>
-      orm.select(shown).from(audit).where(conditions(filter, below)).orderBy(desc(audit.seq)).limit(limit),
+      orm.select(columns).from(audit).where(conditions(filter, below)).orderBy(desc(audit.seq)).limit(limit),
     prune: (before) =>
       runEach((orm) => removeOld(orm, { table: audit, seq: audit.seq, at: audit.at }, before)),
   };

@@ -28,7 +28,7 @@ export function loginRequestStore(db: Dialect): LoginRequestStore {
   };
   /** Stores an authorization code if the user consented, and the consent if it is to be remembered. */
   function* keepCode(orm: Orm, login: AnsweredLogin, codeHash: Uint8Array, now: number): Work<void> {
-    const { answer, applicationId, redirectUri, scopes: asked, codeChallenge } = login;
+    const { answer, applicationId, redirectUri, scopes: requested, codeChallenge } = login;
     if (!("userId" in answer)) return;
     const { userId, scopes, remember } = answer;
     yield* execute(
@@ -36,7 +36,7 @@ export function loginRequestStore(db: Dialect): LoginRequestStore {
         hash: Buffer.from(codeHash),
         application_id: applicationId,
         user_id: userId,
-        scopes: scopesWithin(asked, scopes),
+        scopes: scopesWithin(requested, scopes),
         redirect_uri: redirectUri,
         code_challenge: codeChallenge,
         family_id: newId(),

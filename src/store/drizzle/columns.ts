@@ -93,7 +93,7 @@ export type DeliveryColumns = (kinds: Kinds) => {
 };
 
 /** The table that these columns make. */
-export type TableOf<Make extends (...given: never[]) => Record<string, PgColumnBuilderBase>> =
+export type TableOf<Make extends (...args: never[]) => Record<string, PgColumnBuilderBase>> =
   PgTableWithColumns<{
     name: string;
     schema: undefined;
@@ -197,13 +197,13 @@ export const tokenColumns = (
   scopes: words<ScopeName>().notNull(),
   expires_at: integer().notNull(),
   /**
-   * The same for tokens that are revoked together: those of one authorization code, or of an application's portal.
+   * Equal for tokens that are revoked together: those of an authorization code, or of an application's portal.
    */
   family_id: text(),
   /** The refresh token that was issued with the access token; null for none. */
   refresh_hash: bytes(),
   created_at: integer().notNull(),
-  /** A use of the token that is at most an hour older than its last one; null before the first. */
+  /** A use of the token that is at most an hour older than its last use; null before the first. */
   last_used_at: integer(),
 });
 
@@ -254,7 +254,7 @@ export const refreshTokenColumns = (kinds: Kinds, application: ReferredColumn, u
   ...onBehalf(kinds, application, user),
   family_id: kinds.text().notNull(),
   expires_at: kinds.integer().notNull(),
-  /** The refresh token that was exchanged for this one; null for the first of a family. */
+  /** The refresh token that was exchanged for this token; null for the first of a family. */
   parent_hash: kinds.bytes(),
   /**
    * When it was first used, or `graceEnded`. A used token is kept until it expires, so that its reuse is noticed.

@@ -14,7 +14,7 @@ import { notSentAgain, type ReplaySkips } from "../../domain/replays.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 import { requireReceiver } from "./endpoints.ts";
 
-/** The error for an event with the id of another one. */
+/** The error for an event with the id of another event. */
 export const idOfOther = (id: string): DomainError =>
   new DomainError("conflict", `The id ${id} belongs to another event`);
 

@@ -1,4 +1,4 @@
-import type { Placeholder, SQL } from "drizzle-orm";
+import { type Column, getTableColumns, type Placeholder, type SQL, sql, type Table } from "drizzle-orm";
 import type { BunSQLDatabase } from "drizzle-orm/bun-sql";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { RemovedSubscriptions } from "../../domain/subscriptions.ts";
@@ -128,6 +128,17 @@ export interface Dialect {
   made(table: Tables["tokens"]): PgColumn;
   /** The column that identifies a row of any table. */
   readonly rowId: SQL;
-  /** Whether work failed because a row refers to one that does not exist. */
+  /** Whether work failed because a row refers to a row that does not exist. */
   isForeignKeyViolation(error: unknown): boolean;
+}
+
+/** The columns of a table by their names. */
+export const columnsOf = (table: Table): [string, Column][] => Object.entries(getTableColumns(table));
+
+/** The assignments of an upsert on conflict: each column except the key gets the value that was to be inserted. */
+export function excluded<Of extends Table>(table: Of): { [Name in keyof Of["_"]["columns"]]?: SQL } {
+  const others = columnsOf(table).filter(([, column]) => !column.primary);
+  const values = others.map(([name, column]) => [name, sql`excluded.${sql.identifier(column.name)}`]);
+  // Object.fromEntries loses the names.
+  return Object.fromEntries(values) as { [Name in keyof Of["_"]["columns"]]?: SQL };
 }

@@ -9,7 +9,7 @@ import { type Dialect, execute, type Orm, type Tables, type Work } from "./diale
 /** The most deliveries canceled at once. Those of a longer backlog are canceled when they would be sent. */
 const cancelAtOnce = 10_000;
 
-/** The most retries made due when an endpoint is enabled. Later ones keep their schedule. */
+/** The most retries made due when an endpoint is enabled. Later retries keep their schedule. */
 const retriesAtOnce = 10_000;
 
 /** A literal, because a parameter would not match the partial indexes. */
@@ -69,14 +69,14 @@ function* makeRetriesDue(tables: Tables, orm: Orm, applicationId: string, now: n
   const isRetry = and(isWaiting(tables, applicationId), gt(next_attempt_at, 0), lt(attempts, maxAttempts));
   const retries = orm.select({ seq }).from(deliveries).where(isRetry);
   const soonest = retries.orderBy(next_attempt_at).limit(retriesAtOnce);
-  const asked = {
+  const due = {
     resume_at: sql`coalesce(${resume_at}, ${next_attempt_at})`,
     next_attempt_at: sql`CASE WHEN ${next_attempt_at} > ${now} THEN ${now} ELSE ${next_attempt_at} END`,
   };
   yield* execute(
     orm
       .update(deliveries)
-      .set(asked)
+      .set(due)
       .where(and(isPending(tables), inArray(seq, soonest))),
   );
 }
@@ -99,7 +99,7 @@ export function endpointStore(db: Dialect): EndpointStore {
 }
 
 /**
- * Endpoints that are failing or disabled. A disabled one may not be failing: its attempts in progress may succeed
+ * Endpoints that are failing or disabled. A disabled endpoint may not be failing: attempts in progress may succeed
  * later.
  */
 export async function troubledEndpoints({ orm, tables }: Dialect): Promise<Endpoint[]> {

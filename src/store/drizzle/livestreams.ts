@@ -61,7 +61,7 @@ export function channelStore(db: Dialect): ChannelStore {
 
 /** Statements specific to a database, because they run every few seconds or every start waits for them. */
 interface OwnStatements {
-  /** Stores livestreams in their order; `now` is the `started_at` of a new one that has none. */
+  /** Stores livestreams in their order; `now` is the `started_at` of a new livestream that has none. */
   put(orm: Orm, livestreams: readonly NewLivestream[], now: string): Work<void>;
   readonly all: LivestreamStore["all"];
 }

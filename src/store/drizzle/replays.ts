@@ -115,7 +115,7 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
       .set({ state: "canceled", finished_at: now })
       .where(and(eq(replays.id, id), within(scope), isRunning));
 
-  /** Throws `conflict` when a running replay excludes this one. Removes old replays that are no longer listed. */
+  /** Throws `conflict` when a running replay excludes this replay. Removes old replays that are no longer listed. */
   function* admit(orm: Orm, replay: NewReplay): Work<void> {
     const isOwners = eq(replays.application_id, replay.application_id);
     const others = yield* execute(orm.select().from(replays).where(and(isOwners, isRunning)));
@@ -178,8 +178,8 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
     const left = yield* capacity(orm, replay, now);
     const { seqs, next } = yield* log.ahead(orm, replay);
     const { seq } = deliveries;
-    const asked = orm.select({ seq, obstacle: obstacleOf(tables) }).from(deliveries);
-    const candidates = yield* execute(asked.where(db.isOneOf(seq, seqs)).orderBy(seq));
+    const query = orm.select({ seq, obstacle: obstacleOf(tables) }).from(deliveries);
+    const candidates = yield* execute(query.where(db.isOneOf(seq, seqs)).orderBy(seq));
     const after = afterStep(replay, candidates, { left, next, now });
     if (!replay.dry_run) yield* requeue(db, orm, after.queued, now);
     yield* execute(orm.update(replays).set(after.replay).where(eq(replays.id, id)));

@@ -12,11 +12,11 @@ export function settingStore({ orm, tables: { settings }, prepared, runEach, wri
   );
   return {
     get: async (key) => (await find(orm, { key }))[0]?.value ?? null,
-    settle: (key, given) =>
+    settle: (key, initial) =>
       runEach(function* (orm) {
-        yield* execute(orm.insert(settings).values({ key, value: given }).onConflictDoNothing());
+        yield* execute(orm.insert(settings).values({ key, value: initial }).onConflictDoNothing());
         const [settled] = yield* execute(find(orm, { key }));
-        return settled?.value ?? given;
+        return settled?.value ?? initial;
       }),
     put: (key, value) =>
       write(

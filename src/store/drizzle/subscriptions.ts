@@ -125,10 +125,10 @@ function subscriptionReads({
 }: Dialect): Pick<SubscriptionStore, "ofApplication" | "find" | "page" | "counts"> {
   const { id, app_id, broadcaster_user_id, event, version, created_at, updated_at } = subscriptions;
   const method = sql<"webhook">`'webhook'`;
-  const shown = { id, app_id, broadcaster_user_id, event, version, method, created_at, updated_at };
-  /** The columns of a list for people. Of a user with several channels it shows the one with the lowest id. */
+  const columns = { id, app_id, broadcaster_user_id, event, version, method, created_at, updated_at };
+  /** The columns of a list for people. Of a user with several channels it has the channel with the lowest id. */
   const named = {
-    ...shown,
+    ...columns,
     username: users.username,
     channel_slug: sql<
       string | null
@@ -139,11 +139,11 @@ function subscriptionReads({
   };
   const isOwner = eq(app_id, sql.placeholder("app"));
   const ofApplication = prepared("subscriptions", (orm) =>
-    orm.select(shown).from(subscriptions).where(isOwner).orderBy(id),
+    orm.select(columns).from(subscriptions).where(isOwner).orderBy(id),
   );
   const find = prepared("subscription", (orm) =>
     orm
-      .select({ ...shown, sequence: subscriptions.sequence })
+      .select({ ...columns, sequence: subscriptions.sequence })
       .from(subscriptions)
       .where(and(eq(id, sql.placeholder("id")), isOwner)),
   );

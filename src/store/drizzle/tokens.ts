@@ -1,13 +1,13 @@
 import { and, between, desc, eq, gt, inArray, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
 import { hour } from "../../domain/time.ts";
 import {
-  type AskedGrant,
   appTokensKept,
   type Exchanged,
   graceEnded,
   judgeCode,
   judgeRefresh,
   type NewTokens,
+  type RequestedGrant,
   refreshGraceMs,
   refreshTokenLifetimeMs,
   refreshTokensAnHour,
@@ -105,7 +105,7 @@ export function tokenStore(db: Dialect): TokenStore {
     { scopes, parentHash }: { readonly scopes: readonly ScopeName[]; readonly parentHash: Buffer | null },
     hashes: NewTokens,
     now: number,
-  ): Work<AskedGrant> {
+  ): Work<RequestedGrant> {
     const common = { application_id: applicationId, user_id: userId, family_id: familyId };
     const expiresAt = now + userTokenLifetimeMs;
     const refreshHash = Buffer.from(hashes.refreshHash);
@@ -156,8 +156,8 @@ export function tokenStore(db: Dialect): TokenStore {
         eq(refreshTokens.parent_hash, parentHash),
       ),
     );
-    const isAsked = (row: (typeof children)[number]) => row.hash.equals(hash);
-    return { token: children.find(isAsked) ?? null, others: children.filter((row) => !isAsked(row)) };
+    const isRequested = (row: (typeof children)[number]) => row.hash.equals(hash);
+    return { token: children.find(isRequested) ?? null, others: children.filter((row) => !isRequested(row)) };
   }
 
   /** Ends the grace of a refresh token's parent, and its siblings with their access tokens. */
@@ -207,7 +207,7 @@ export function tokenStore(db: Dialect): TokenStore {
     }
     const { family_id, hash } = refreshTokens;
     const removal = () => orm.delete(refreshTokens).where(eq(family_id, familyId)).returning({ hash });
-    // Repeated, because a refresh in progress may commit a new token while this waits for the lock of the old one.
+    // Repeated, because a refresh in progress may commit a new token while this waits for the lock of the old token.
     while ((yield* execute(removal())).length > 0);
     yield* execute(orm.delete(tokens).where(eq(tokens.family_id, familyId)));
     return true;
@@ -253,13 +253,13 @@ export function tokenStore(db: Dialect): TokenStore {
       const { applicationId, userId, scopes, expiresAt } = refresh;
       return { kind: "refresh_token", applicationId, userId, scopes, expiresAt };
     },
-    async redeemCode(hash, given, hashes, now) {
+    async redeemCode(hash, presented, hashes, now) {
       const settled = await db.transact(function* (orm): Work<Settled> {
         const isIt = eq(authorizationCodes.hash, Buffer.from(hash));
         yield* db.lockOwners(orm, authorizationCodes, isIt);
         const query = orm.select(code).from(authorizationCodes).where(isIt);
         const [found = null] = yield* execute(db.lock(query, "update"));
-        const verdict = judgeCode(found, given, now);
+        const verdict = judgeCode(found, presented, now);
         if (!found || verdict === "invalid") return { refused: "invalid" };
         if (verdict === "reused") return { ended: found.familyId };
         yield* execute(orm.update(authorizationCodes).set({ used_at: now }).where(isIt));

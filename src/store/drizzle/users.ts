@@ -42,7 +42,7 @@ export function userRecords(
   const { orm, tables, transact, prepared, lock, isOneOf } = db;
   const { applications, channels, subscriptions, tokens, users } = tables;
   // Without the folded names, a column that only PostgreSQL has.
-  const { folded: _, ...shown } = { folded: null, ...getTableColumns(users) };
+  const { folded: _, ...ownColumns } = { folded: null, ...getTableColumns(users) };
   const one = prepared("user", (orm) =>
     orm
       .select({ id: users.id })
@@ -52,7 +52,7 @@ export function userRecords(
 
   const some = prepared("users_by_id", (orm) =>
     orm
-      .select(shown)
+      .select(ownColumns)
       .from(users)
       .where(isOneOf(users.id, sql.placeholder("ids"))),
   );
@@ -94,7 +94,7 @@ export function userRecords(
     },
     byIds: async (ids) => some(orm, { ids }),
     page: async (after, limit) =>
-      orm.select(shown).from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit),
+      orm.select(ownColumns).from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit),
     async remove(id, now) {
       await removeMostOfUser(db, id);
       return transact(function* (orm): Work<RemovedUser> {

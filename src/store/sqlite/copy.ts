@@ -16,7 +16,7 @@ import {
 } from "../../domain/copy.ts";
 import type { Attempt } from "../../domain/deliveries.ts";
 import { StoreError } from "../../domain/store.ts";
-import { columnsOf } from "../drizzle/columns-of.ts";
+import { columnsOf } from "../drizzle/dialect.ts";
 import { attemptReader } from "./deliveries.ts";
 import { type KeptBody, keptBody, readableBody } from "./delivery-rows.ts";
 import { tables } from "./dialect.ts";

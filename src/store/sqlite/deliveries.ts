@@ -51,9 +51,11 @@ export function deliveryIndexes(db: Database, order: "ASC" | "DESC") {
   };
 }
 
-/** Limits of one request: rows of the log, regions of its index, and time. */
+/** The most rows of the log that one request reads. */
 const maxRows = 2_000;
+/** The most regions of the log's index that one request reads. */
 const maxRegions = 1_024;
+/** The time after which a request reads no further. */
 const maxMs = 5;
 
 const everyNumber = { from: 0, end: Number.MAX_SAFE_INTEGER };
@@ -128,7 +130,7 @@ export function deliveryLog(
   const attempt = db.prepare<{ number: number }, [number]>(
     "SELECT number FROM attempts WHERE delivery_seq = ? LIMIT 1",
   );
-  const isAsked = (row: LoggedRow, filter: Parameters<typeof matches>[1]): boolean =>
+  const isWanted = (row: LoggedRow, filter: Parameters<typeof matches>[1]): boolean =>
     matches(row, filter) &&
     (filter.status !== "missed" || subscription.get(row.subscription_id) !== null) &&
     (filter.status !== "failing" || attempt.get(row.seq) !== null);
@@ -173,7 +175,7 @@ export function deliveryLog(
     let [rows, regions, lookedAt] = [0, 0, top];
     for (const { seq, isRow } of candidates(filter, floor, top)) {
       const row = isRow ? bySeq.get(seq) : null;
-      if (row && isAsked(row, filter)) {
+      if (row && isWanted(row, filter)) {
         if (deliveries.length === limit) return { deliveries, next: lookedAt };
         deliveries.push(complete(row));
       }
@@ -243,7 +245,7 @@ export function deliveryLog(
     },
     matches(seq, filter) {
       const row = bySeq.get(seq);
-      return row !== null && isAsked(row, filter);
+      return row !== null && isWanted(row, filter);
     },
   };
 }

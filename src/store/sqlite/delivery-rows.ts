@@ -75,7 +75,7 @@ const format = 1;
 const dictionary = Buffer.from(words);
 /** The fastest level, because each published event is packed. */
 const packing = { dictionary, level: 1, memLevel: 5, windowBits: 13, chunkSize: 1024 };
-/** The largest body that is packed. It bounds the memory for unpacking a damaged one. */
+/** The largest body that is packed. It bounds the memory for unpacking a damaged body. */
 const mostBytes = 1024 * 1024;
 
 export function keptBody(body: string): KeptBody {

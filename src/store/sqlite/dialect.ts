@@ -4,8 +4,7 @@ import type { PgColumn } from "drizzle-orm/pg-core";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DomainError } from "../../domain/errors.ts";
 import { once } from "../../runtime/lazily.ts";
-import { excluded } from "../drizzle/columns-of.ts";
-import type { Dialect, Orm, Tables, Work } from "../drizzle/dialect.ts";
+import { type Dialect, excluded, type Orm, type Tables, type Work } from "../drizzle/dialect.ts";
 import type { Commit } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
 import * as schema from "./schema.ts";
@@ -25,10 +24,10 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
   // A boundary: SQLite's tables and statements with PostgreSQL's types. `tables satisfies` checks the rows.
   const orm = database as unknown as Orm;
   // A boundary: the table is one of SQLite, with a type of PostgreSQL.
-  const put = (given: object, rows: readonly object[]) =>
+  const put = (pgTable: object, rows: readonly object[]) =>
     atOnce(() => {
       if (rows.length === 0) return;
-      const table = given as SQLiteTable;
+      const table = pgTable as SQLiteTable;
       const upsert = upserts.get(table) ?? upsertInto(database, table);
       upserts.set(table, upsert);
       for (const row of rows) upsert.run({ ...row });
@@ -58,7 +57,7 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
         }
       }),
     isOneOf: (column, values) => isOneOf(column, sql`${sql.param(values, asJson)}`),
-    // One index has the deliveries that wait in the store, another one those in the dispatcher's memory.
+    // One index has the deliveries that wait in the store, another index those in the dispatcher's memory.
     isPendingOf: (applicationId) =>
       sql`seq IN (
         SELECT seq FROM deliveries
@@ -86,7 +85,7 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
 /** Encodes a list as JSON, to pass it as one parameter. */
 const asJson = { mapToDriverValue: (values: unknown) => JSON.stringify(values) };
 
-/** Prepares the statement that inserts a row in place of the one with its key. */
+/** Prepares the statement that inserts a row in place of the row with its key. */
 function upsertInto(database: BunSQLiteDatabase, table: SQLiteTable) {
   const key = Object.values<SQLiteColumn>(getTableColumns(table)).find(({ primary }) => primary);
   const target = key as SQLiteColumn;

@@ -75,7 +75,7 @@ export function storageFaultOf(error: unknown): StorageFault | null {
 }
 
 /**
- * Converts an error of SQLite to the one that the `Store` promises.
+ * Converts an error of SQLite to the error that the `Store` promises.
  *
  * @param onFault called when the error shows a fault of the storage
  */

@@ -43,7 +43,7 @@ const pointOf = (character: string) => character.codePointAt(0) ?? 0;
 /** Counts are written after this many changes, or after changes of a twentieth of the total if that is more. */
 const leastUnwritten = 2_000;
 
-/** How often a connection that reads checks for counts written by another one. */
+/** How often a connection that reads checks for counts written by another connection. */
 const refreshMs = 1_000;
 
 /**
@@ -130,7 +130,7 @@ export interface FoundUser extends Omit<UserSummary, "is_verified"> {
 }
 
 /** A query uses at most this many trigrams, and no further ones after one that at most `fewUsers` have. */
-const askedTrigrams = 3;
+const rarestTrigrams = 3;
 const fewUsers = 100;
 
 /**
@@ -190,7 +190,7 @@ export function searchMatches(db: Database, counts: TrigramCounts) {
      FROM user_search_docsize s CROSS JOIN users u ON u.id = s.id & ${2 ** idBits - 1} ORDER BY s.id`,
   );
   // The rowid in two parts, because it exceeds the integers that a JavaScript number represents exactly.
-  const entries = Array.from({ length: askedTrigrams }, () =>
+  const entries = Array.from({ length: rarestTrigrams }, () =>
     db.prepare<Entry, [string]>(
       `SELECT rowid >> ${idBits} AS bucket, rowid & ${2 ** idBits - 1} AS id
        FROM user_search WHERE user_search MATCH ? ORDER BY rowid`,
@@ -205,20 +205,20 @@ export function searchMatches(db: Database, counts: TrigramCounts) {
     const known = wanted.map((trigram) => ({ trigram, users: counts.of(trigram) }));
     known.sort((a, b) => a.users - b.users);
     const enough = known.findIndex(({ users }) => users <= fewUsers);
-    return known.slice(0, enough === -1 ? askedTrigrams : enough + 1);
+    return known.slice(0, enough === -1 ? rarestTrigrams : enough + 1);
   };
 
   function* having(wanted: readonly string[], work: SearchWork): Generator<FoundUser> {
-    const asked = rarest(wanted);
-    if (asked.length === 0) {
+    const rare = rarest(wanted);
+    if (rare.length === 0) {
       for (const row of everyone.iterate()) {
         if (!work.spend("name")) return;
         yield row;
       }
       return;
     }
-    const all = asked.reduce((sum, { users }) => sum + users, 0);
-    const lists = asked.map(({ trigram }) => quoted(trigram));
+    const all = rare.reduce((sum, { users }) => sum + users, 0);
+    const lists = rare.map(({ trigram }) => quoted(trigram));
     if (lists.length === 1 || all <= mostAtOnce) {
       for (const row of matches.iterate(lists.join(" AND "))) {
         if (!work.spend("name")) return;

@@ -55,7 +55,7 @@ function inspected<T>(directory: string, read: (db: Database) => T): T {
   return readOver(new Database(file, { readonly: true }), read);
 }
 
-/** Reads over a connection, which may wait for another one, and closes it. */
+/** Reads over a connection, which may wait for another connection, and closes it. */
 export function readOver<T>(db: Database, read: (db: Database) => T): T {
   try {
     db.run("PRAGMA busy_timeout = 5000");

@@ -161,9 +161,9 @@ interface Receiver {
 
 /** The subscribers of an event, by the filters of their applications. */
 interface Matching {
-  /** Those that get it, with their next sequence. */
+  /** The subscribers that get the event, with their next sequence. */
   readonly receivers: readonly Receiver[];
-  /** The applications of the others. */
+  /** The applications whose filters do not match. */
   readonly unwanted: readonly string[];
 }
 

@@ -9,7 +9,7 @@ import type {
   SentEvent,
 } from "../../domain/deliveries.ts";
 import type { Endpoint } from "../../domain/endpoints.ts";
-import { excluded } from "../drizzle/columns-of.ts";
+import { excluded } from "../drizzle/dialect.ts";
 import type { Commit } from "./commit.ts";
 import { type KeptBody, readableBody, rowInserter } from "./delivery-rows.ts";
 import { applications, deliveries, endpoints, isHandedOut, placeholders } from "./schema.ts";

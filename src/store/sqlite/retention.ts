@@ -272,7 +272,7 @@ function pruner(orm: BunSQLiteDatabase) {
       ids,
       deliveryRanges: passedOver(before?.deliveries ?? null, numbers.deliveries),
       eventRanges: passedOver(before?.events ?? null, numbers.events),
-      // The newest event is never removed. It is checked again when there is a newer one.
+      // The newest event is never removed. It is checked again when there is a newer event.
       reached: { ...numbers, events: numbers.events.map((seq) => Math.min(seq, newestEvent)) },
     };
   };
@@ -384,7 +384,7 @@ function trimmer(orm: BunSQLiteDatabase) {
       isForAll = !isOver;
       return isOver;
     },
-    /** The next step begins again with the oldest delivered ones. */
+    /** The next step begins again with the oldest delivered rows. */
     reset,
   };
 }

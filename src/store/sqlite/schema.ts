@@ -46,7 +46,7 @@ import {
   tokenColumns,
   userColumns,
 } from "../drizzle/columns.ts";
-import { columnsOf } from "../drizzle/columns-of.ts";
+import { columnsOf } from "../drizzle/dialect.ts";
 
 /** SQLite's constructors of columns, for the tables in `drizzle/columns`. */
 const kinds = {
@@ -75,7 +75,7 @@ export function common<
   ...to: { [Name in keyof To]: () => AnySQLiteColumn }
 ): InSqlite<Columns> {
   // A boundary: `Kinds` has PostgreSQL's types. SQLite's constructors make columns with the same values.
-  const make = columns as unknown as (...given: readonly unknown[]) => InSqlite<Columns>;
+  const make = columns as unknown as (...args: readonly unknown[]) => InSqlite<Columns>;
   return make(kinds, ...to);
 }
 
@@ -289,7 +289,7 @@ export const deliveries = sqliteTable(
     sequence: integer().notNull(),
     status: text().$type<DeliveryStatus>().notNull(),
     attempts: integer().notNull(),
-    /** How many of the attempts were extra ones, which use up nothing of the retry schedule. */
+    /** The number of extra attempts, which use up nothing of the retry schedule. */
     extra_attempts: integer().notNull().default(0),
     /** While pending: 0 before the first attempt, null when the dispatcher has the delivery in memory. */
     next_attempt_at: integer(),

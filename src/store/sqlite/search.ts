@@ -67,17 +67,17 @@ const tidiedPages = 8;
 /** If at most this many users have a trigram, all of them are read and ranked at once. */
 const fewMatching = 32;
 
-/** Matches a folded text that can be a username or the beginning of one. */
+/** Matches a folded text that can be a username or the beginning of a username. */
 const usernameLike = /^[a-z0-9_-]{1,64}$/;
 
-/** Returns a trigram of private-use characters for the first three characters of a username; "" for a shorter one. */
+/** Returns a trigram of private-use characters for the first three characters of a username; "" if it is shorter. */
 function startOf(foldedUsername: string): string {
   if (foldedUsername.length < 3) return "";
   const shifted = (i: number) => String.fromCharCode(0xe000 + foldedUsername.charCodeAt(i));
   return shifted(0) + shifted(1) + shifted(2);
 }
 
-/** Returns the trigram of a run. Few characters share one. */
+/** Returns the trigram of a run. Few characters share a trigram. */
 function runTrigram({ character, length }: Run): string {
   const shifted = String.fromCodePoint(0xf0000 + ((character.codePointAt(0) ?? 0) & 0xffff));
   return `${shifted}\uf8ff${String.fromCharCode(0xe000 + length)}`;

@@ -1,14 +1,14 @@
 import type { Database } from "bun:sqlite";
 import { mostPendingCounted } from "../../domain/deliveries.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { allSubjects } from "../../domain/statistics.ts";
 import {
   type DatabaseFacts,
   type FreeSpace,
   freeSpaceOf,
   type KindSizes,
   kindSizes,
-} from "../../domain/storage.ts";
+} from "../../domain/sizes.ts";
+import { allSubjects } from "../../domain/statistics.ts";
 import { heldSetting } from "../../domain/store.ts";
 import { pendingDeliveries } from "./deliveries.ts";
 import { readableBody } from "./delivery-rows.ts";

@@ -50,7 +50,7 @@ export interface StagedEvents {
 interface Staging extends StagedEvents {
   /** Makes a commit that moves staged events before its work. */
   before(commit: Commit): Commit;
-  /** Call this when a commit or a part of one was rolled back. */
+  /** Call this when a commit or a part of a commit was rolled back. */
   forget(): void;
 }
 
@@ -284,7 +284,7 @@ function renumber(db: Database, seq: number): void {
   );
 }
 
-/** Makes a function that moves all staged events from after `moved`, the last one in `events`, to `upTo`. */
+/** Makes a function that moves all staged events from after `moved`, the last event in `events`, to `upTo`. */
 function stagedMover(db: Database): (moved: number, upTo?: number) => void {
   const each = "FROM staged_events s, json_each(s.deliveries) d WHERE s.seq > ? AND s.seq <= ?";
   const statements = [

@@ -16,10 +16,9 @@ import { deliveryStore } from "./deliveries.ts";
 import { sqliteDialect } from "./dialect.ts";
 import { databaseIn } from "./directory.ts";
 import { explainedFault } from "./faults.ts";
-import { livestreamStatements } from "./livestreams.ts";
+import { livestreamStatements, sqliteReplays, subscriptionStatements } from "./nouns.ts";
 import { openDatabase, openForReading, openIfReady } from "./open.ts";
 import { eventStore, receiving } from "./publish.ts";
-import { sqliteReplays } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
 import { databaseBytes, dataSize, sizesByKind } from "./sizes.ts";
 import { Snapshots } from "./snapshots.ts";
@@ -33,7 +32,6 @@ import {
   throughWriter,
 } from "./staged.ts";
 import { requireSameFiles } from "./storage-check.ts";
-import { subscriptionStatements } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
 /** Opens the store of a data directory for this process alone. Throws a `StoreError` when it cannot be used. */

@@ -10,7 +10,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 }
 
-const asked: EndpointNotification = { kind: "asked", application: "a" };
+const requested: EndpointNotification = { kind: "requested", application: "a" };
 const published: EndpointNotification = { kind: "published", applications: ["a"] };
 
 /** An outbox to a database that is away until `isAway` is set to false; what was tried is in `tried`. */
@@ -25,14 +25,14 @@ function sending() {
 
 test("manual retries are notified again until the database takes them, published events once", async () => {
   const { outbox, state } = sending();
-  outbox.add(asked);
+  outbox.add(requested);
   outbox.add(published);
   await settle();
-  expect(state.tried).toEqual(["asked"]);
+  expect(state.tried).toEqual(["requested"]);
   state.isAway = false;
   jest.advanceTimersByTime(500);
   await settle();
-  expect(state.tried).toEqual(["asked", "asked", "published"]);
+  expect(state.tried).toEqual(["requested", "requested", "published"]);
   expect(jest.getTimerCount()).toBe(0);
   outbox.add(published);
   await settle();
@@ -43,14 +43,14 @@ test.each(["waits to send again", "is sending"])(
   "nothing is sent behind close, which comes while it %s",
   async (when) => {
     const { outbox, state } = sending();
-    outbox.add(asked);
+    outbox.add(requested);
     if (when === "waits to send again") await settle();
     outbox.close();
     await settle();
     expect(jest.getTimerCount()).toBe(0);
-    outbox.add(asked);
+    outbox.add(requested);
     jest.advanceTimersByTime(10_000);
     await settle();
-    expect(state.tried).toEqual(["asked"]);
+    expect(state.tried).toEqual(["requested"]);
   },
 );

@@ -4,11 +4,11 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Subscription } from "../../../src/domain/subscriptions.ts";
 import { isoTime } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
+import { subscriptionStatements } from "../../../src/store/sqlite/nouns.ts";
 import { openForReading } from "../../../src/store/sqlite/open.ts";
 import { subscriptions } from "../../../src/store/sqlite/schema.ts";
 import { Snapshots } from "../../../src/store/sqlite/snapshots.ts";
 import { openReader } from "../../../src/store/sqlite/store.ts";
-import { subscriptionStatements } from "../../../src/store/sqlite/subscriptions.ts";
 import { emptyStore, storedApplication } from "../../support/store.ts";
 
 const now = Date.parse("2026-01-14T16:00:00Z");

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { leastFreeBytes } from "../../../domain/storage.ts";
+import { leastFreeBytes } from "../../../domain/sizes.ts";
 import { day, minute } from "../../../domain/time.ts";
 import { admin, dataOf, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";

@@ -36,7 +36,7 @@ export function header(
   return component(`headers/${name}`, { description, schema: wide({ type }), example });
 }
 
-/** The server's URL in the examples of routes. The document replaces it by the real one. */
+/** The server's URL in the examples of routes. The document replaces it by the real URL. */
 export const exampleUrl = "http://127.0.0.1:8080";
 
 /**

@@ -1,5 +1,13 @@
 import type { FilterChanges } from "../domain/filters.ts";
+import type { WebhookHeaderChanges } from "../domain/webhook-headers.ts";
 import { smallFile } from "../runtime/files.ts";
+
+/*
+ * The options of an application that say what its webhooks carry, and which events it gets.
+ */
+
+const optionHelp = (option: string, text: readonly string[], column: number): string =>
+  [`  ${option}`, ...text.map((line) => " ".repeat(column) + line)].join("\n");
 
 /** Returns the lines of help for the option `--filter`, whose text begins in this column. */
 export function filterHelp(column: number): string {
@@ -9,9 +17,10 @@ export function filterHelp(column: number): string {
     "TYPE=@FILE reads the condition from a file, TYPE= removes the",
     'filter of a type, "" removes all; may be repeated',
   ];
-  return ["  --filter TYPE=CONDITION", ...text.map((line) => " ".repeat(column) + line)].join("\n");
+  return optionHelp("--filter TYPE=CONDITION", text, column);
 }
 
+/** The largest file that a value of these options may name. */
 const mostFileBytes = 65_536;
 
 /** Reads the values of `--filter` as changes of an application; undefined if there are none. */
@@ -57,4 +66,56 @@ export function filtersText(
     return `${type}=${JSON.stringify(condition)}${since}`;
   });
   return texts.join(", ") || "none";
+}
+
+/** Returns the lines of help for the option `--webhook-header`, whose text begins in this column. */
+export function webhookHeaderHelp(column: number): string {
+  const text = [
+    "a header that its webhooks carry, like 'X-Key: value'; 'X-Key:'",
+    'removes it, "" removes all; @FILE reads one from each line of a',
+    "file, so that the list of processes has no value; may be repeated",
+  ];
+  return optionHelp("--webhook-header HEADER", text, column);
+}
+
+/**
+ * Reads the values of `--webhook-header` as changes of an application; undefined if there are none. Mistakes never
+ * repeat a value.
+ */
+export function readWebhookHeaders(
+  texts: readonly string[] | undefined,
+  mistakes: string[],
+): WebhookHeaderChanges | undefined {
+  if (texts === undefined) return undefined;
+  if (texts.length === 1 && texts[0] === "") return null;
+  const pairs = texts
+    .flatMap((text) => linesOf(text, mistakes))
+    .map((line) => {
+      const colon = line.indexOf(":");
+      if (colon < 1) mistakes.push("--webhook-header must be NAME: VALUE, NAME: to remove it, or @FILE");
+      const value = line.slice(colon + 1).trim();
+      return [line.slice(0, colon).trim(), value === "" ? null : value] as const;
+    });
+  return Object.fromEntries(pairs);
+}
+
+function linesOf(text: string, mistakes: string[]): string[] {
+  if (!text.startsWith("@")) return [text];
+  const path = text.slice(1);
+  try {
+    return smallFile(path, mostFileBytes)
+      .split(/\r?\n/)
+      .filter((line) => line.trim() !== "");
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    mistakes.push(`--webhook-header names ${path}, which ${error.message}`);
+    return [];
+  }
+}
+
+/** Returns masked headers as text for people. */
+export function webhookHeadersText(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join(", ");
 }

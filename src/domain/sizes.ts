@@ -57,12 +57,12 @@ export function shownBytes(bytes: number): string {
 
 /** The sizes in words, the largest first: `events 1,200 MB, deliveries 300 MB`. */
 export function shownSizes(sizes: KindSizes): string {
-  const shown = storedKinds
+  const parts = storedKinds
     .map((kind) => ({ kind, bytes: sizes[kind] }))
     .filter(({ bytes }) => bytes > 0)
     .sort((a, b) => b.bytes - a.bytes)
     .map(({ kind, bytes }) => `${kind} ${shownBytes(bytes)}`);
-  return shown.join(", ");
+  return parts.join(", ");
 }
 
 /** A consistent snapshot of a database for health checks. Times are milliseconds since the epoch. */
@@ -76,10 +76,10 @@ export interface DatabaseFacts {
   readonly newestEventAt: number | null;
   readonly failingEndpoints: number;
   readonly disabledEndpoints: number;
-  /** Some applications whose endpoint is disabled or failing, disabled ones first. */
+  /** Some applications whose endpoint is disabled or failing, first those with a disabled endpoint. */
   readonly unwellApplications: readonly string[];
   readonly pending: number;
-  /** Whether counting stopped at its limit: there may be more pending deliveries, and older ones. */
+  /** Whether counting stopped at its limit: there may be more pending deliveries, also older deliveries. */
   readonly isPendingPartial: boolean;
   readonly oldestPendingAt: number | null;
   /** The time since which sending is held, in ISO 8601; "" or null when it is not held. */

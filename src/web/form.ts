@@ -3,6 +3,49 @@ import { Fault } from "./client.ts";
 import { useDraft } from "./drafts.ts";
 import { type Action, useAction } from "./load.ts";
 
+/** The problems of fields, by the rest of their names below a common part. */
+export type Problems = Readonly<Record<string, string>>;
+
+/**
+ * The problems of fields in a refusal. Those that were asked for are shown at their fields, and not again below the
+ * form: `fault` is read after the fields.
+ */
+export function problemsOf(fault: Fault | null) {
+  const problems = fault?.fields ?? {};
+  const names = Object.keys(problems);
+  const shown = new Set<string>();
+  return {
+    /** The problem of a field, of the first item of a list, or of the first named part; undefined for none. */
+    at(name: string): string | undefined {
+      const parts = names.filter((one) => one.startsWith(`${name}.`));
+      const key = [name, `${name}[0]`, ...parts].find((one) => one in problems);
+      if (key === undefined) return undefined;
+      shown.add(key);
+      const part = key.slice(name.length + 1);
+      return parts.includes(key) ? `${part}: ${problems[key]}` : problems[key];
+    },
+    /** All problems of a value and of its parts. */
+    under(name: string): Problems {
+      const below = problemsBelow(problems, name);
+      for (const rest of Object.keys(below)) shown.add(name + rest);
+      return below;
+    },
+    get fault(): Fault | null {
+      if (fault === null || names.length === 0 || !names.every((one) => shown.has(one))) return fault;
+      return new Fault("Correct the marked fields.", fault.code, fault.status);
+    },
+  };
+}
+
+/** The problems of a value and of its parts: "" is the value itself, `.text` a member and `[0]` an item. */
+export function problemsBelow(problems: Problems, name: string): Problems {
+  const ends = [undefined, ".", "["];
+  const below = Object.entries(problems).filter(
+    ([one]) => one.startsWith(name) && ends.includes(one[name.length]),
+  );
+  return Object.fromEntries(below.map(([one, message]) => [one.slice(name.length), message]));
+}
+
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
 /** The names of the text fields. */
@@ -61,35 +104,20 @@ export function useForm<T extends object>(
     keep(without(now, values));
     setSent((last) => ({ ...last, ...without(values, saved) }));
   });
-  const { fault } = action;
-  const problems = fault?.fields ?? {};
-  /** The problems that are shown at their fields. */
-  const shown = new Set<string>();
-  /** The problem of a field, of the first item of a list, or of the first named part. */
-  const problemAt = (name: string) => {
-    const parts = Object.keys(problems).filter((one) => one.startsWith(`${name}.`));
-    const key = [name, `${name}[0]`, ...parts].find((one) => one in problems);
-    if (key === undefined) return undefined;
-    shown.add(key);
-    const part = key.slice(name.length + 1);
-    return parts.includes(key) ? `${part}: ${problems[key]}` : problems[key];
-  };
+  const problems = problemsOf(action.fault);
   const put = (more: Partial<T>) => keep(without({ ...draft.now(), ...more }, before));
   return {
     ...action,
-    // `fault` is read after the fields, so that problems which the fields show are not repeated.
     get fault() {
-      const all = Object.keys(problems);
-      if (fault === null || all.length === 0 || !all.every((one) => shown.has(one))) return fault;
-      return new Fault("Correct the marked fields.", fault.code, fault.status);
+      return problems.fault;
     },
     draft: { isRestored: draft.isRestored, discard: () => draft.set(undefined) },
     values,
     put,
-    problemAt,
+    problemAt: problems.at,
     at: (name) => ({
       value: values[name] as string,
-      problem: problemAt(String(name)),
+      problem: problems.at(String(name)),
       onInput: (value) => put({ [name]: value } as Partial<T>),
     }),
   };

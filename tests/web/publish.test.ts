@@ -35,6 +35,42 @@ describe.skipIf(chromium === null)("publishing an event in the console", () => {
     await tab.see("Only bot");
   });
 
+  test("shows each wrong value at its field, which gets the focus, also in JSON", async () => {
+    await using tab = await signedIn(server, operator);
+    tab.elsewhere.push("https://images.example/");
+    await tab.go("/publish?event=chat.message.sent&broadcaster=1001");
+    await tab.see("It goes to");
+    const isFocused = `document.activeElement.matches("[aria-invalid=true]")`;
+    const problems = () =>
+      tab.page.evaluate(`[...document.querySelectorAll("[aria-invalid=true]")].map(({ id }) =>
+        document.getElementById(id + "-about").textContent)`);
+    // The field is in a group that is closed.
+    await tab.page.evaluate(`{
+      const field = document.querySelector("details.group details.group input[type=number]");
+      field.value = "-5";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }`);
+    await tab.click("Publish");
+    await tab.see("Correct the marked fields.");
+    await tab.page.waitForFunction(isFocused);
+    const [wrongId, ...others] = (await problems()) as string[];
+    expect(wrongId).toMatch(/^user_id must be /);
+    expect(others).toEqual([]);
+    await tab.fill("message_id", "x".repeat(101));
+    await tab.click("Publish");
+    await tab.see("message_id must be");
+    await tab.page.waitForFunction(isFocused);
+    expect(await problems()).toEqual([expect.stringMatching(/^message_id must/), wrongId]);
+    expect(await tab.text()).not.toContain("data.message_id");
+    await tab.click("Edit as JSON");
+    await tab.see("Correct these values:");
+    await tab.fill("Data as JSON", "{");
+    await tab.click("Publish");
+    await tab.page.waitForFunction(isFocused);
+    expect(await problems()).toEqual(["Data as JSON is not valid JSON yet"]);
+    expect(await tab.text()).not.toContain("Publish chat.message.sent of");
+  });
+
   test("is of the chosen channel and of now, keeps the channel for another type, and asks first", async () => {
     const app = await server.application({ webhook_url: receiver.url });
     const choosy = await server.application({

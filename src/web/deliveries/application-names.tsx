@@ -58,6 +58,7 @@ export function ApplicationField({
     [typed],
   );
   const choices = found.data ?? [];
+  const isUnclear = id === "" && (typed ?? "").trim() !== "" && found.data !== null;
   const choose = (next: string, chosen: string) => {
     setTyped(chosen === "" ? next : null);
     if (chosen !== id) onChange(chosen);
@@ -73,7 +74,10 @@ export function ApplicationField({
       placeholder="Name or id"
       value={text}
       list={choices.map((choice) => choice.name)}
-      problem={problem}
+      hint={isUnclear && "Choose one of those offered."}
+      problem={
+        problem ?? (isUnclear && choices.length === 0 ? "No application has this name or id." : undefined)
+      }
       onInput={input}
     />
   );

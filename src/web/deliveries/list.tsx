@@ -5,7 +5,7 @@ import { minute } from "../../domain/time.ts";
 import { type Rows, useList } from "../list.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { Button, Card, Empty, FaultNotice, Head, number, Status } from "../parts/basics.tsx";
-import { Check, QueryField, QuerySelect, Select } from "../parts/form.tsx";
+import { Check, NoMatch, QueryField, QuerySelect, Select } from "../parts/form.tsx";
 import { later } from "../parts/later.tsx";
 import { type Column, List } from "../parts/table.tsx";
 import { duration, Time } from "../parts/time.tsx";
@@ -199,11 +199,9 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
           {...(!isLive && { more: list.more })}
           empty={
             isFiltered ? (
-              <Empty title="No deliveries match these filters">
-                <p>
-                  <NotSent eventId={filters["event_id"]}>Remove a filter, or choose a longer period.</NotSent>
-                </p>
-              </Empty>
+              <NoMatch of="deliveries">
+                <NotSent eventId={filters["event_id"]}>Remove a filter, or choose a longer period.</NotSent>
+              </NoMatch>
             ) : (
               <Empty
                 title="No deliveries yet"

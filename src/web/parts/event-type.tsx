@@ -2,9 +2,9 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Loaded } from "../load.ts";
 import { useQuery } from "../places.ts";
-import { Empty, Status } from "./basics.tsx";
+import { Status } from "./basics.tsx";
 import { Code, Tabs } from "./code.tsx";
-import { Find, Select } from "./form.tsx";
+import { Find, NoMatch, Select } from "./form.tsx";
 import { useKeptFocus } from "./kept-place.ts";
 import { Read } from "./table.tsx";
 
@@ -35,10 +35,7 @@ export function EventTypeList<Type extends EventType>({ of, actionsOf }: ListPro
       <Read of={of}>
         {(types) =>
           found(types).length === 0 ? (
-            <Empty
-              title="No matching event types"
-              text={`Clear the name to see all ${types.length} of them.`}
-            />
+            <NoMatch of="event types" />
           ) : (
             <Cards types={found(types)} actionsOf={actionsOf} />
           )

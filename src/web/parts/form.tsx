@@ -1,9 +1,9 @@
 import type { IconNode } from "lucide";
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import type { Action } from "../load.ts";
 import { useQuery } from "../places.ts";
-import { Button, FaultNotice, Notice } from "./basics.tsx";
+import { Button, Empty, FaultNotice, Notice } from "./basics.tsx";
 
 interface FieldProps {
   readonly label: string;
@@ -24,6 +24,8 @@ interface FieldProps {
   readonly list?: readonly string[];
   readonly name?: string;
   readonly min?: number;
+  /** Whether the form is not sent while the field has its problem. */
+  readonly isBlocking?: boolean;
 }
 
 /** The attributes of an input that connect it with its label, hint and problem. */
@@ -36,17 +38,21 @@ interface FramedInput {
 }
 
 interface FieldFrameProps extends Pick<FieldProps, "label" | "hint" | "problem" | "isWide"> {
+  /** Whether the label is only for screen readers. */
+  readonly isBare?: boolean;
   /** Renders the input. */
   readonly children: (input: FramedInput) => ComponentChildren;
 }
 
 /** An input with its label, and below it the hint or the problem. */
-export function FieldFrame({ label, hint, problem, isWide, children }: FieldFrameProps) {
+export function FieldFrame({ label, hint, problem, isWide, isBare, children }: FieldFrameProps) {
   const id = useId();
   const about = hint || problem ? `${id}-about` : undefined;
   return (
     <div class={isWide ? "field wide" : "field"}>
-      <label for={id}>{label}</label>
+      <label for={id} class={isBare ? "visually-hidden" : ""}>
+        {label}
+      </label>
       {children({
         id,
         class: "input",
@@ -63,9 +69,13 @@ export function FieldFrame({ label, hint, problem, isWide, children }: FieldFram
   );
 }
 
+type Validated = HTMLInputElement | HTMLTextAreaElement;
+
 /** A labelled input, with `rows` a text area. */
 export function Field(props: FieldProps) {
-  const { label, hint, problem, isWide, value, onInput, rows, isCode, list, ...rest } = props;
+  const { label, hint, problem, isWide, value, onInput, rows, isCode, list, isBlocking, ...rest } = props;
+  const block = (input: Validated | null) =>
+    input?.setCustomValidity(isBlocking && problem ? problemOf(label, problem) : "");
   return (
     <FieldFrame label={label} hint={hint} problem={problem} isWide={isWide ?? false}>
       {(input) => {
@@ -75,6 +85,7 @@ export function Field(props: FieldProps) {
           ...(isCode && { class: "input code-input" }),
           value,
           onInput: (event: Event) => onInput((event.target as HTMLInputElement).value),
+          ...(isBlocking !== undefined && { ref: (input: Validated | null) => block(input) }),
         } as const;
         if (rows) return <textarea {...common} rows={rows} />;
         return (
@@ -103,6 +114,7 @@ function problemOf(label: string, problem: string): string {
 interface SelectProps {
   readonly label: string;
   readonly hint?: string;
+  readonly problem?: string | undefined;
   readonly value: string;
   readonly disabled?: boolean;
   /** Whether the label is only for screen readers. */
@@ -111,45 +123,47 @@ interface SelectProps {
   readonly onChange: (value: string) => void;
 }
 
-export function Select({ label, hint, value, options, onChange, disabled = false, isBare }: SelectProps) {
-  const id = useId();
+export function Select({ label, hint, problem, isBare, value, options, onChange, disabled }: SelectProps) {
   return (
-    <div class="field">
-      <label for={id} class={isBare ? "visually-hidden" : ""}>
-        {label}
-      </label>
-      <select
-        id={id}
-        class="input"
-        value={value}
-        disabled={disabled}
-        aria-describedby={hint && `${id}-about`}
-        onChange={(event) => onChange((event.target as HTMLSelectElement).value)}
-      >
-        {options.map(([one, text]) => (
-          <option value={one} key={one} selected={one === value}>
-            {text}
-          </option>
-        ))}
-      </select>
-      {hint && <small id={`${id}-about`}>{hint}</small>}
-    </div>
+    <FieldFrame label={label} hint={hint} problem={problem} isBare={isBare ?? false}>
+      {(input) => (
+        <select
+          {...input}
+          value={value}
+          disabled={disabled ?? false}
+          onChange={(event) => onChange((event.target as HTMLSelectElement).value)}
+        >
+          {options.map(([one, text]) => (
+            <option value={one} key={one} selected={one === value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </FieldFrame>
   );
 }
 
-export function Check({
-  label,
-  checked,
-  onChange,
-}: {
-  label: ComponentChildren;
-  checked: boolean;
-  onChange: (checked: boolean) => void;
-}) {
+interface CheckProps {
+  readonly label: ComponentChildren;
+  readonly problem?: string | undefined;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}
+
+export function Check({ label, problem, checked, onChange }: CheckProps) {
   return (
     <label class="check">
-      <input type="checkbox" checked={checked} onChange={() => onChange(!checked)} />
-      <span>{label}</span>
+      <input
+        type="checkbox"
+        checked={checked}
+        aria-invalid={problem ? true : undefined}
+        onChange={() => onChange(!checked)}
+      />
+      <span>
+        {label}
+        {problem && <small class="problem"> {problem}</small>}
+      </span>
     </label>
   );
 }
@@ -177,6 +191,19 @@ export function Find({ name, placeholder }: { name: string; placeholder: string 
   );
 }
 
+/** The empty state of a list that has filters in the URL; `of` names what the list has, such as "deliveries". */
+export function NoMatch({ of, children }: { of: string; children?: ComponentChildren }) {
+  const [, , clear] = useQuery();
+  return (
+    <Empty title={`No ${of} match these filters`}>
+      {children && <p>{children}</p>}
+      <div class="row">
+        <Button onClick={clear}>Clear filters</Button>
+      </div>
+    </Empty>
+  );
+}
+
 interface FormProps {
   readonly label: string;
   readonly of: Action;
@@ -191,14 +218,28 @@ interface FormProps {
   readonly children: ComponentChildren;
 }
 
-/** A form that is submitted by the button or Enter, and shows the error if the submission was refused. */
+/**
+ * A form that is submitted by the button or Enter, and shows the error if the submission was refused. The first field
+ * with a problem then has the focus.
+ */
 export function Form({ label, of, verb, icon, isDangerous, disabled, onCancel, children }: FormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const isRefused = !of.isBusy && of.fault !== null;
+  useEffect(() => {
+    if (isRefused) focusFirstProblem(form.current);
+  }, [isRefused]);
   const submit = (event: Event) => {
     event.preventDefault();
     if (!of.isBusy) of.run();
   };
   return (
-    <form class="stack" aria-label={label} onSubmit={submit}>
+    <form
+      class="stack"
+      ref={form}
+      aria-label={label}
+      onSubmit={submit}
+      onInvalidCapture={(event) => openAround(event.target as Element)}
+    >
       {of.draft?.isRestored && (
         <Notice title="What you had not saved is here again.">
           <div class="row">
@@ -224,4 +265,17 @@ export function Form({ label, of, verb, icon, isDangerous, disabled, onCancel, c
       </div>
     </form>
   );
+}
+
+/** Focuses the first field that has a problem, and opens the groups around it. */
+function focusFirstProblem(form: HTMLFormElement | null): void {
+  const field = form?.querySelector<HTMLElement>("[aria-invalid=true]");
+  openAround(field);
+  field?.focus();
+}
+
+/** Opens the groups around a field: a field in a closed group takes no focus. */
+function openAround(field: Element | null | undefined): void {
+  for (let group = field?.closest("details"); group; group = group.parentElement?.closest("details"))
+    group.open = true;
 }

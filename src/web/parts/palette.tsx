@@ -30,11 +30,12 @@ const most = 30;
 export function Palette({ label, placeholder, known, search, nothing, go, onClose }: PaletteProps) {
   const dialog = useModal();
   const [text, setText] = useState("");
-  const [found, setFound] = useState<readonly PaletteEntry[]>([]);
+  /** null while the server is searched. */
+  const [found, setFound] = useState<readonly PaletteEntry[] | null>([]);
   const [chosen, setChosen] = useState(0);
   const wanted = text.trim();
   useEffect(() => {
-    setFound([]);
+    setFound(wanted === "" || !search ? [] : null);
     if (wanted === "" || !search) return;
     let isOver = false;
     const timer = setTimeout(async () => {
@@ -46,7 +47,7 @@ export function Palette({ label, placeholder, known, search, nothing, go, onClos
       clearTimeout(timer);
     };
   }, [wanted]);
-  const shown = [...known(wanted), ...found].slice(0, most);
+  const shown = [...known(wanted), ...(found ?? [])].slice(0, most);
   const active = Math.min(chosen, Math.max(0, shown.length - 1));
   useEffect(() => {
     document.getElementById(`palette-${active}`)?.scrollIntoView({ block: "nearest" });
@@ -89,7 +90,7 @@ export function Palette({ label, placeholder, known, search, nothing, go, onClos
         onKeyDown={onKey}
       />
       <p role="status" hidden={shown.length > 0}>
-        {shown.length === 0 && nothing(wanted)}
+        {shown.length === 0 && (found === null ? "Searching…" : nothing(wanted))}
       </p>
       <div class="options" id="palette-list" role="listbox" aria-label="Found">
         {shown.map((place, i) => (
@@ -103,8 +104,16 @@ export function Palette({ label, placeholder, known, search, nothing, go, onClos
             onClick={() => leave(place)}
           >
             <div class="grow">
-              {place.about === undefined ? <bdi>{place.text}</bdi> : <strong>{place.text}</strong>}
-              <span>{place.about}</span>
+              {place.about === undefined ? (
+                <bdi>{place.text}</bdi>
+              ) : (
+                <strong>
+                  <bdi>{place.text}</bdi>
+                </strong>
+              )}
+              <span>
+                <bdi>{place.about}</bdi>
+              </span>
             </div>
             <small>{place.kind}</small>
           </div>

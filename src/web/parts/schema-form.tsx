@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { type Problems, problemsBelow } from "../form.ts";
 import { Button } from "./basics.tsx";
 import { Check, Field, Select } from "./form.tsx";
 
@@ -20,10 +21,13 @@ type Json = Readonly<Record<string, unknown>>;
 export function SchemaForm({
   schema,
   value,
+  problems = {},
   onChange,
 }: {
   schema: object;
   value: Json;
+  /** The problems of the value and of its parts, as `problemsBelow` names them. */
+  problems?: Problems;
   onChange: (value: Json) => void;
 }) {
   const [isText, setText] = useState(false);
@@ -36,9 +40,15 @@ export function SchemaForm({
         </Button>
       </div>
       {isText ? (
-        <JsonField label="Data as JSON" value={value} rows={16} onChange={(next) => onChange(next as Json)} />
+        <JsonField
+          label="Data as JSON"
+          value={value}
+          rows={16}
+          problem={listed(problems, "Correct these values:\n")}
+          onChange={(next) => onChange(next as Json)}
+        />
       ) : (
-        <Members schema={schema as Schema} value={value} onChange={onChange} />
+        <Members schema={schema as Schema} value={value} problems={problems} onChange={onChange} />
       )}
     </div>
   );
@@ -47,20 +57,32 @@ export function SchemaForm({
 function Members({
   schema,
   value,
+  problems,
   onChange,
 }: {
   schema: Schema;
   value: Json;
+  problems: Problems;
   onChange: (value: Json) => void;
 }) {
+  const members = Object.entries(schema.properties ?? {}).map(([name, member]) => ({
+    name,
+    member,
+    below: problemsBelow(problems, `.${name}`),
+  }));
+  const shown = members.flatMap(({ name, below }) => Object.keys(below).map((rest) => `.${name}${rest}`));
+  // A field that the schema does not have, for example, is in no member.
+  const others = Object.fromEntries(Object.entries(problems).filter(([rest]) => !shown.includes(rest)));
   return (
     <div class="stack">
-      {Object.entries(schema.properties ?? {}).map(([name, member]) => (
+      {listed(others) && <p class="bad">{listed(others)}</p>}
+      {members.map(({ name, member, below }) => (
         <Member
           key={name}
           name={name}
           schema={member}
           value={value[name]}
+          problems={below}
           onChange={(next) => onChange({ ...value, [name]: next })}
         />
       ))}
@@ -68,25 +90,34 @@ function Members({
   );
 }
 
+/** The problems of a value and of its parts in lines below a heading; undefined for none. */
+function listed(problems: Problems, heading = ""): string | undefined {
+  const lines = Object.entries(problems).map(([rest, message]) =>
+    rest === "" ? message : `${rest.replace(/^\./, "")}: ${message}`,
+  );
+  return lines.length > 0 ? heading + lines.join("\n") : undefined;
+}
+
 interface MemberProps {
   readonly name: string;
   readonly schema: Schema;
   readonly value: unknown;
+  readonly problems: Problems;
   readonly onChange: (value: unknown) => void;
 }
 
-function Member({ name, schema, value, onChange }: MemberProps) {
+function Member({ name, schema, value, problems, onChange }: MemberProps) {
   const options = schema.anyOf?.filter(({ type }) => type !== "null") ?? [];
   const isNullable = options.length < (schema.anyOf?.length ?? 0);
   const [only] = options;
   const choices = schema.enum ?? literals(options);
-  if (choices)
-    return <Choice name={name} schema={schema} value={value} choices={choices} onChange={onChange} />;
+  const problem = listed(problems);
+  if (choices) return <Choice {...{ name, schema, value, problems, onChange }} choices={choices} />;
   const known =
     only && options.length === 1 ? { ...only, description: schema.description ?? only.description } : schema;
   const isNull = isNullable && value === null;
   if (known.type === "boolean" && !isNull) {
-    return <Check label={name} checked={value === true} onChange={onChange} />;
+    return <Check label={name} checked={value === true} problem={problem} onChange={onChange} />;
   }
   if (known.type === "object" && known.properties && typeof value === "object" && value !== null) {
     return (
@@ -94,7 +125,7 @@ function Member({ name, schema, value, onChange }: MemberProps) {
         <summary>
           {name} <small class="muted">{known.description}</small>
         </summary>
-        <Members schema={known as Schema} value={value as Json} onChange={onChange} />
+        <Members schema={known as Schema} value={value as Json} problems={problems} onChange={onChange} />
       </details>
     );
   }
@@ -104,6 +135,7 @@ function Member({ name, schema, value, onChange }: MemberProps) {
       <Field
         label={name}
         hint={known.description}
+        problem={problem}
         type={isNumber ? "number" : "text"}
         placeholder={isNullable ? "null" : ""}
         value={value === undefined || value === null ? "" : String(value)}
@@ -111,15 +143,23 @@ function Member({ name, schema, value, onChange }: MemberProps) {
       />
     );
   }
-  return <JsonField label={name} value={value} rows={3} onChange={onChange} />;
+  return <JsonField label={name} value={value} rows={3} problem={problem} onChange={onChange} />;
 }
 
-function Choice({ name, schema, value, choices, onChange }: MemberProps & { choices: readonly unknown[] }) {
+function Choice({
+  name,
+  schema,
+  value,
+  problems,
+  choices,
+  onChange,
+}: MemberProps & { choices: readonly unknown[] }) {
   const texts = choices.map((choice) => [JSON.stringify(choice), String(choice)] as const);
   return (
     <Select
       label={name}
       {...(schema.description && { hint: schema.description })}
+      problem={listed(problems)}
       value={JSON.stringify(value)}
       options={texts}
       onChange={(text) => onChange(JSON.parse(text))}
@@ -139,20 +179,23 @@ function read({ type }: Schema, text: string): unknown {
   return text;
 }
 
-/** Edits a value as JSON. Invalid JSON is marked, and does not change the value. */
+/** Edits a value as JSON. Invalid JSON is marked, does not change the value, and the form is not sent with it. */
 export function JsonField({
   label,
   value,
   rows,
+  problem,
   onChange,
 }: {
   label: string;
   value: unknown;
   rows: number;
+  /** The problem of the value, when its JSON is valid. */
+  problem?: string | undefined;
   onChange: (value: unknown) => void;
 }) {
   const [text, setText] = useState(JSON.stringify(value, null, 2) ?? "");
-  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [isBroken, setBroken] = useState(false);
   /** The value that was typed last. */
   const typed = useRef(value);
   // Another value than the typed one, for example after the changes were discarded, replaces the text.
@@ -160,17 +203,27 @@ export function JsonField({
     if (JSON.stringify(value) === JSON.stringify(typed.current)) return;
     typed.current = value;
     setText(JSON.stringify(value, null, 2) ?? "");
-    setProblem(undefined);
+    setBroken(false);
   }, [value]);
   const input = (next: string) => {
     setText(next);
     try {
       typed.current = JSON.parse(next);
       onChange(typed.current);
-      setProblem(undefined);
+      setBroken(false);
     } catch {
-      setProblem("is not valid JSON yet");
+      setBroken(true);
     }
   };
-  return <Field label={label} isCode rows={rows} value={text} problem={problem} onInput={input} />;
+  return (
+    <Field
+      label={label}
+      isCode
+      rows={rows}
+      value={text}
+      problem={isBroken ? "is not valid JSON yet" : problem}
+      isBlocking={isBroken}
+      onInput={input}
+    />
+  );
 }

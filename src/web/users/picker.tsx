@@ -213,7 +213,7 @@ function place({ style }: HTMLElement, input: HTMLElement): void {
 export function QueryUser({
   name,
   ...rest
-}: Pick<UserPickerProps, "label" | "required"> & { readonly name: string }) {
+}: Pick<UserPickerProps, "label" | "required" | "problem"> & { readonly name: string }) {
   const [query, setQuery] = useQuery();
   return (
     <UserPicker

@@ -8,7 +8,7 @@ import { inText } from "../../isolated.ts";
 import { useList } from "../../list.ts";
 import { Button, Card, Empty, Head, number, Status } from "../../parts/basics.tsx";
 import { FormDialog } from "../../parts/dialog.tsx";
-import { Field, QueryField, QuerySelect, Select } from "../../parts/form.tsx";
+import { Field, NoMatch, QueryField, QuerySelect, Select } from "../../parts/form.tsx";
 import { SecretDialog } from "../../parts/secret.tsx";
 import { List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -76,7 +76,7 @@ export function Applications() {
           more={list.more}
           empty={
             isFiltered ? (
-              <Empty title="No matching applications" text="Try another name or state." />
+              <NoMatch of="applications" />
             ) : (
               <Empty
                 title="No applications yet"

@@ -9,11 +9,13 @@ import { useList } from "../../list.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, Facts, Head, LinkButton, number } from "../../parts/basics.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
-import { QueryField, QuerySelect } from "../../parts/form.tsx";
+import { NoMatch, QueryField, QuerySelect } from "../../parts/form.tsx";
 import { type Column, List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
+import { namesOf } from "../../users/names.tsx";
 import { QueryUser } from "../../users/picker.tsx";
+import { useUsers } from "../../users/source.ts";
 
 type Entry = components["schemas"]["AuditEntry"];
 
@@ -23,6 +25,7 @@ const days = { "1d": 1, "7d": 7, "30d": 30 } as const;
 function hrefOf({ object, object_id }: Entry): string | null {
   if (object_id === null) return null;
   if (object === "applications" || object === "users") return to(`/${object}/${object_id}`);
+  if (object === "events") return to("/deliveries", { event_id: object_id });
   return object === "deliveries" ? to(`/deliveries/${object_id}`) : null;
 }
 
@@ -41,19 +44,35 @@ function ChangedObject({ entry }: { entry: Entry }) {
   );
 }
 
-/** Returns a value as isolated text: a text as it is, anything else as JSON. */
-function textOf(value: unknown): string {
-  if (value === null) return "none";
-  return isolated(typeof value === "string" ? value : JSON.stringify(value));
+/** The fields with the id of a user. */
+const userFields: ReadonlySet<string> = new Set(["broadcaster_user_id", "owner_user_id", "user_id"]);
+
+/** Returns the text of a value in entries: a user by both names, other values as they are. */
+function useValueText(entries: readonly Entry[]): (field: string, value: unknown) => string {
+  const values = entries
+    .flatMap(({ changes }) => changes)
+    .filter(({ field }) => userFields.has(field))
+    .flatMap(({ from, to }) => [from, to]);
+  const users = useUsers(values.filter((value): value is number => typeof value === "number"));
+  return (field, value) => {
+    if (value === null) return "none";
+    const user = userFields.has(field) ? users.get(value as number) : undefined;
+    if (user) return `${namesOf(user)}, ${user.id}`;
+    return isolated(typeof value === "string" ? value : JSON.stringify(value));
+  };
 }
 
+type ValueText = ReturnType<typeof useValueText>;
+
 /** What changed, in a line. */
-function changesOf({ changes, fields, accepted, ended }: Entry): string {
+function changesOf({ changes, fields, accepted, ended }: Entry, textOf: ValueText): string {
   if (accepted !== null) return `Snapshot: ${number(accepted)} accepted, ${number(ended ?? 0)} ended`;
   if (changes.length === 0) return fields.join(", ");
   return changes
     .map(({ field, from, to }) =>
-      from === null ? `${field} ${textOf(to)}` : `${field} ${textOf(from)} → ${textOf(to)}`,
+      from === null
+        ? `${field} ${textOf(field, to)}`
+        : `${field} ${textOf(field, from)} → ${textOf(field, to)}`,
     )
     .join(", ");
 }
@@ -67,7 +86,8 @@ const rowName = ({ summary, object_name, object_id, at }: Entry) =>
 const placeOf = ({ address }: Entry) => address || "this machine";
 
 /** The columns of the audit log. In a narrow table, author and address are lines of the change. */
-function columns(open: (entry: Entry) => void): readonly Column<Entry>[] {
+function useColumns(rows: readonly Entry[], open: (entry: Entry) => void): readonly Column<Entry>[] {
+  const textOf = useValueText(rows);
   return [
     { name: "When", show: ({ at }) => <Time at={at} /> },
     {
@@ -97,8 +117,8 @@ function columns(open: (entry: Entry) => void): readonly Column<Entry>[] {
             <ChangedObject entry={entry} />
             {entry.count > 1 && <span class="muted">× {number(entry.count)}</span>}
           </span>
-          <small class="cell muted" title={changesOf(entry)}>
-            {changesOf(entry)}
+          <small class="cell muted" title={changesOf(entry, textOf)}>
+            {changesOf(entry, textOf)}
           </small>
           <small class="cell muted only-narrow">
             <bdi>{entry.actor.name || entry.actor.id}</bdi> · {placeOf(entry)}
@@ -114,6 +134,7 @@ const keyOf = (entry: Entry) => `${entry.at} ${entry.request_id} ${entry.action}
 /** An entry with all that is known of it. */
 function EntryDialog({ entry, onClose }: { entry: Entry; onClose: () => void }) {
   const { summary, action, actor, at, last_at, count, object, object_id, changes, fields } = entry;
+  const textOf = useValueText([entry]);
   const named = changes.map(({ field }) => field);
   const unchanged = fields.filter((field) => !named.includes(field));
   const byActor = to("/audit", { key: actor.id });
@@ -124,7 +145,7 @@ function EntryDialog({ entry, onClose }: { entry: Entry; onClose: () => void }) 
         ? to("/audit", { application: object_id })
         : object === "users"
           ? to("/audit", { user: object_id })
-          : to("/audit", { object_id });
+          : to("/audit", { object, object_id });
   return (
     <Dialog title={summary} onClose={onClose} footer={<Button onClick={onClose}>Close</Button>}>
       <Facts
@@ -162,7 +183,7 @@ function EntryDialog({ entry, onClose }: { entry: Entry; onClose: () => void }) 
               {entry.request_id}
             </code>,
           ],
-          entry.accepted !== null && ["Snapshot", changesOf(entry)],
+          entry.accepted !== null && ["Snapshot", changesOf(entry, textOf)],
           unchanged.length > 0 && ["Also in the request", unchanged.join(", ")],
         ]}
       />
@@ -175,10 +196,10 @@ function EntryDialog({ entry, onClose }: { entry: Entry; onClose: () => void }) 
               </dt>
               <dd>
                 <del class="breaks" title="Before">
-                  {textOf(from)}
+                  {textOf(field, from)}
                 </del>
                 <ins class="breaks" title="After">
-                  {textOf(to)}
+                  {textOf(field, to)}
                 </ins>
               </dd>
             </div>
@@ -203,6 +224,7 @@ export function History({ of }: { of: { readonly application: string } | { reado
     ["audit"],
   );
   const rows = loaded.data ?? [];
+  const columns = useColumns(rows, setOpened);
   return (
     <Card
       isFlush
@@ -216,7 +238,7 @@ export function History({ of }: { of: { readonly application: string } | { reado
         rows={rows}
         keyOf={keyOf}
         onOpen={setOpened}
-        columns={columns(setOpened)}
+        columns={columns}
       />
       {opened && <EntryDialog entry={opened} onClose={() => setOpened(null)} />}
     </Card>
@@ -225,16 +247,17 @@ export function History({ of }: { of: { readonly application: string } | { reado
 
 /** The audit log: all changes, with the caller, time and address. */
 export function Audit() {
-  const [query, setQuery, clear] = useQuery();
+  const [query, setQuery] = useQuery();
   const [opened, setOpened] = useState<Entry | null>(null);
   // A link in the dialog leads to this page with other filters.
   useEffect(() => setOpened(null), [JSON.stringify(query)]);
-  const { action, application, user, key, object_id, since } = query;
+  const { action, application, user, key, object, object_id, since } = query;
   const filters = {
     ...(action && { action }),
     ...(application && { application }),
     ...(user && { user }),
     ...(key && { key }),
+    ...(object && { object }),
     ...(object_id && { object_id }),
     ...(since &&
       since in days && {
@@ -247,8 +270,8 @@ export function Audit() {
     [query],
     ["audit"],
   );
+  const columns = useColumns(list.rows, setOpened);
   const keys = useLoad((signal) => dataOf(admin.GET("/admin/v1/keys", { signal })), [], ["keys"]);
-  const isFiltered = Object.keys(query).length > 0;
   const actions = Object.entries(auditedActions).sort(([, one], [, other]) => one.localeCompare(other));
   return (
     <>
@@ -273,25 +296,19 @@ export function Audit() {
           placeholder="Name or id"
           list={(keys.data ?? []).map(({ name }) => name)}
         />
+        {object && <QueryField label="Kind of object" name="object" />}
+        {object_id && <QueryField label="Id of the object" name="object_id" />}
       </div>
       <Card isFlush>
         <List
           of={list}
           more={list.more}
-          empty={
-            <Empty title={isFiltered ? "No changes match these filters" : "No changes yet"}>
-              {isFiltered && (
-                <div class="row">
-                  <Button onClick={clear}>Clear filters</Button>
-                </div>
-              )}
-            </Empty>
-          }
+          empty={Object.keys(query).length > 0 ? <NoMatch of="changes" /> : <Empty title="No changes yet" />}
           label="Audit log"
           rows={list.rows}
           keyOf={keyOf}
           onOpen={setOpened}
-          columns={columns(setOpened)}
+          columns={columns}
         />
       </Card>
       {opened && <EntryDialog key={keyOf(opened)} entry={opened} onClose={() => setOpened(null)} />}

@@ -4,7 +4,7 @@ import { useForm } from "../../form.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, FaultNotice, Head, number } from "../../parts/basics.tsx";
 import { FormDialog } from "../../parts/dialog.tsx";
-import { Field, Find } from "../../parts/form.tsx";
+import { Field, Find, NoMatch } from "../../parts/form.tsx";
 import { List } from "../../parts/table.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
@@ -39,7 +39,7 @@ export function Categories() {
             of={ranking}
             empty={
               name ? (
-                <Empty title="No matching categories" text="Try a shorter part of the name." />
+                <NoMatch of="categories">Try a shorter part of the name.</NoMatch>
               ) : (
                 <Empty
                   title="No categories yet"

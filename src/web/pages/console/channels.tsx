@@ -1,9 +1,10 @@
+import type { ComponentChildren } from "preact";
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { useList } from "../../list.ts";
+import { type Listed, useList } from "../../list.ts";
 import { useLoad } from "../../load.ts";
-import { Button, Card, Empty, Head, number } from "../../parts/basics.tsx";
-import { Find, QuerySelect } from "../../parts/form.tsx";
+import { Card, Empty, Head, number } from "../../parts/basics.tsx";
+import { Find, NoMatch, QuerySelect } from "../../parts/form.tsx";
 import { type Column, List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
@@ -31,10 +32,37 @@ function ChannelNames({ of: channel }: { of: Channel | Livestream }) {
   );
 }
 
-/** The column with the number of subscriptions, which leads to them for those who may see them. */
-function useSubscriptionColumn(): Column<Channel | Livestream> {
+interface ChannelListProps<Row> {
+  readonly title: string;
+  readonly about: string;
+  readonly filters: ComponentChildren;
+  readonly of: Listed<Row>;
+  /** Shown when there are no rows, and no filters. */
+  readonly empty: ComponentChildren;
+  /** The second line of a channel. */
+  readonly below?: (row: Row) => ComponentChildren;
+  /** The columns between the channel and its number of subscriptions. */
+  readonly columns: readonly Column<Row>[];
+}
+
+/** A page with a list of channels, each with the number of subscriptions to it. */
+function ChannelList<Row extends Channel | Livestream>(props: ChannelListProps<Row>) {
+  const { title, about, filters, of, empty, below, columns } = props;
   const { role } = useOperator();
-  return {
+  const [query] = useQuery();
+  const channel: Column<Row> = {
+    name: "Channel",
+    isFilling: true,
+    show: (row) => (
+      <>
+        <a class="cell" href={to(`/users/${row.user_id}`)}>
+          <ChannelNames of={row} />
+        </a>
+        {below && <small class="cell muted">{below(row)}</small>}
+      </>
+    ),
+  };
+  const subscriptions: Column<Row> = {
     name: "Subscriptions",
     hide: "narrow",
     isNumber: true,
@@ -45,13 +73,30 @@ function useSubscriptionColumn(): Column<Channel | Livestream> {
         <a href={to("/subscriptions", { broadcaster: String(user_id) })}>{number(subscriptions)}</a>
       ),
   };
+  return (
+    <>
+      <Head title={title}>{about}</Head>
+      {filters}
+      <Card isFlush>
+        <List
+          of={of}
+          more={of.more}
+          empty={Object.keys(query).length > 0 ? <NoMatch of="channels" /> : empty}
+          label={title}
+          rows={of.rows}
+          keyOf={({ id }) => String(id)}
+          linkOf={({ user_id }) => to(`/users/${user_id}`)}
+          columns={[channel, ...columns, subscriptions]}
+        />
+      </Card>
+    </>
+  );
 }
 
 /** All channels, by id or as they are searched for. */
 export function Channels() {
   const [{ find = "" }] = useQuery();
   const wanted = find.trim();
-  const subscriptions = useSubscriptionColumn();
   const list = useList<Channel>(
     (page, signal) => {
       const query = { ...page, ...(wanted && { find: wanted }) };
@@ -61,60 +106,38 @@ export function Channels() {
     ["ranking"],
   );
   return (
-    <>
-      <Head title="Channels">The channels that the platform reports, with their owners.</Head>
-      <Find name="find" placeholder="Name or id of the owner, or slug" />
-      <Card isFlush>
-        <List
-          of={list}
-          more={list.more}
-          empty={
-            wanted ? (
-              <Empty title="No matching channels" text="Try another part of the owner's name." />
-            ) : (
-              <Empty
-                title="No channels yet"
-                text="The platform reports them with onair import channels, or PUT /admin/v1/channels."
-              />
-            )
-          }
-          label="Channels"
-          rows={list.rows}
-          keyOf={({ id }) => String(id)}
-          linkOf={({ user_id }) => to(`/users/${user_id}`)}
-          columns={[
-            {
-              name: "Channel",
-              isFilling: true,
-              show: (channel) => (
-                <a class="cell" href={to(`/users/${channel.user_id}`)}>
-                  <ChannelNames of={channel} />
-                </a>
-              ),
-            },
-            { name: "Slug", hide: "medium", show: ({ slug }) => <bdi class="cell muted">{slug}</bdi> },
-            {
-              name: "Viewers",
-              isNumber: true,
-              show: ({ viewers, user_id }) =>
-                viewers === null ? (
-                  <span class="muted">not live</span>
-                ) : (
-                  <a href={to("/livestreams", { broadcaster: String(user_id) })}>{number(viewers)}</a>
-                ),
-            },
-            {
-              name: "Followers",
-              hide: "narrow",
-              isNumber: true,
-              show: ({ followers_count }) => number(followers_count),
-            },
-            subscriptions,
-            { name: "Id", hide: "medium", isNumber: true, show: ({ id }) => <code>{id}</code> },
-          ]}
+    <ChannelList
+      title="Channels"
+      about="The channels that the platform reports, with their owners."
+      filters={<Find name="find" placeholder="Name or id of the owner, or slug" />}
+      of={list}
+      empty={
+        <Empty
+          title="No channels yet"
+          text="The platform reports them with onair import channels, or PUT /admin/v1/channels."
         />
-      </Card>
-    </>
+      }
+      columns={[
+        { name: "Slug", hide: "medium", show: ({ slug }) => <bdi class="cell muted">{slug}</bdi> },
+        { name: "Id", hide: "medium", isNumber: true, show: ({ id }) => <code>{id}</code> },
+        {
+          name: "Viewers",
+          isNumber: true,
+          show: ({ viewers, user_id }) =>
+            viewers === null ? (
+              <span class="muted">not live</span>
+            ) : (
+              <a href={to("/livestreams", { broadcaster: String(user_id) })}>{number(viewers)}</a>
+            ),
+        },
+        {
+          name: "Followers",
+          hide: "narrow",
+          isNumber: true,
+          show: ({ followers_count }) => number(followers_count),
+        },
+      ]}
+    />
   );
 }
 
@@ -123,9 +146,7 @@ const offered = 100;
 
 /** All livestreams, the most watched first. */
 export function Livestreams() {
-  const [query, , clear] = useQuery();
-  const { broadcaster, category } = query;
-  const subscriptions = useSubscriptionColumn();
+  const [{ broadcaster, category }] = useQuery();
   const filters = {
     ...(broadcaster && { user_id: Number(broadcaster) }),
     ...(category && { category_id: Number(category) }),
@@ -142,85 +163,56 @@ export function Livestreams() {
     [],
     ["ranking"],
   );
-  const isFiltered = Object.keys(filters).length > 0;
   const known = (categories.data ?? []).filter(({ live_channels }) => live_channels > 0);
   const isListed = category === undefined || known.some(({ id }) => String(id) === category);
   return (
-    <>
-      <Head title="Livestreams">Who is live now, the most watched first.</Head>
-      <div class="filters">
-        <QueryUser label="Channel" name="broadcaster" />
-        <QuerySelect
-          label="Category"
-          name="category"
-          options={[
-            ["", "Any"],
-            ...known.map(({ id, name }) => [String(id), name] as const),
-            ...(isListed ? [] : [[category, `Category ${category}`] as const]),
-          ]}
+    <ChannelList
+      title="Livestreams"
+      about="Who is live now, the most watched first."
+      filters={
+        <div class="filters">
+          <QueryUser label="Channel" name="broadcaster" />
+          <QuerySelect
+            label="Category"
+            name="category"
+            options={[
+              ["", "Any"],
+              ...known.map(({ id, name }) => [String(id), name] as const),
+              ...(isListed ? [] : [[category, `Category ${category}`] as const]),
+            ]}
+          />
+        </div>
+      }
+      of={list}
+      empty={
+        <Empty
+          title="Nobody is live"
+          text="The platform reports livestreams with onair import livestreams, or PUT /admin/v1/livestreams."
         />
-      </div>
-      <Card isFlush>
-        <List
-          of={list}
-          more={list.more}
-          empty={
-            isFiltered ? (
-              <Empty title="No livestream matches these filters">
-                <div class="row">
-                  <Button onClick={clear}>Clear filters</Button>
-                </div>
-              </Empty>
-            ) : (
-              <Empty
-                title="Nobody is live"
-                text="The platform reports livestreams with onair import livestreams, or PUT /admin/v1/livestreams."
-              />
-            )
-          }
-          label="Livestreams"
-          rows={list.rows}
-          keyOf={({ id }) => String(id)}
-          linkOf={({ user_id }) => to(`/users/${user_id}`)}
-          columns={[
-            {
-              name: "Channel",
-              isFilling: true,
-              show: (one) => (
-                <>
-                  <a class="cell" href={to(`/users/${one.user_id}`)}>
-                    <ChannelNames of={one} />
-                  </a>
-                  <small class="cell muted">
-                    <bdi>{one.title || "no title"}</bdi>
-                  </small>
-                </>
-              ),
-            },
-            {
-              name: "Category",
-              show: ({ category_id, category_name }) => (
-                <a class="cell" href={to("/categories", { category: String(category_id) })}>
-                  <bdi>{category_name}</bdi>
-                </a>
-              ),
-            },
-            { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
-            subscriptions,
-            {
-              name: "Language",
-              hide: "medium",
-              show: ({ language }) => <bdi class="cell muted">{language}</bdi>,
-            },
-            {
-              name: "Started",
-              hide: "narrow",
-              isNumber: true,
-              show: ({ started_at }) => <Time at={started_at} />,
-            },
-          ]}
-        />
-      </Card>
-    </>
+      }
+      below={({ title }) => <bdi>{title || "no title"}</bdi>}
+      columns={[
+        {
+          name: "Category",
+          show: ({ category_id, category_name }) => (
+            <a class="cell" href={to("/categories", { category: String(category_id) })}>
+              <bdi>{category_name}</bdi>
+            </a>
+          ),
+        },
+        { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
+        {
+          name: "Language",
+          hide: "medium",
+          show: ({ language }) => <bdi class="cell muted">{language}</bdi>,
+        },
+        {
+          name: "Started",
+          hide: "narrow",
+          isNumber: true,
+          show: ({ started_at }) => <Time at={started_at} />,
+        },
+      ]}
+    />
   );
 }

@@ -157,12 +157,14 @@ function Registration({
         label="JSON Schema"
         rows={10}
         value={schema}
+        problem={form.problemAt("schema")}
         onChange={(next) => form.put({ schema: next as Json })}
       />
       <JsonField
         label="Example"
         rows={6}
         value={form.values.example}
+        problem={form.problemAt("example")}
         onChange={(next) => form.put({ example: next as Json })}
       />
       {broken.length > 0 && (

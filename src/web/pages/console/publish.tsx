@@ -5,6 +5,7 @@ import { happeningAt, inChannelOf, type SampleBroadcaster } from "../../../domai
 import { admin, done } from "../../client.ts";
 import { EventDeliveries } from "../../deliveries/list.tsx";
 import { useDraft } from "../../drafts.ts";
+import { problemsOf } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { type Action, type Loaded, useAction, useLoad } from "../../load.ts";
 import { Card, Empty, Head, Notice, number } from "../../parts/basics.tsx";
@@ -113,8 +114,12 @@ function EventForm({ type, channel, children }: EventFormProps) {
     draft.set(undefined);
     if ("deliveries" in answer) setPublished(answer);
   };
+  const problems = problemsOf(ask.fault);
   const form: Action = {
     ...ask,
+    get fault() {
+      return problems.fault;
+    },
     draft: { isRestored: draft.isRestored, discard: () => draft.set(undefined) },
   };
   const shown = receivers.data;
@@ -123,8 +128,13 @@ function EventForm({ type, channel, children }: EventFormProps) {
       <Card>
         <Form label="Event" of={form} verb="Publish" icon={Send} disabled={channel === null}>
           {children}
-          <QueryUser label="Channel" name="broadcaster" required />
-          <SchemaForm schema={schema} value={data} onChange={draft.set} />
+          <QueryUser
+            label="Channel"
+            name="broadcaster"
+            required
+            problem={problems.at("broadcaster_user_id")}
+          />
+          <SchemaForm schema={schema} value={data} problems={problems.under("data")} onChange={draft.set} />
           <p class="muted" role="status">
             {channel === null
               ? "Choose a channel to see how many applications get the event."

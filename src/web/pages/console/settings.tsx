@@ -1,7 +1,7 @@
 import { admin, done } from "../../client.ts";
 import { useLoad } from "../../load.ts";
-import { Card, Empty, Head, Status } from "../../parts/basics.tsx";
-import { Check, Find } from "../../parts/form.tsx";
+import { Card, Head, Status } from "../../parts/basics.tsx";
+import { Check, Find, NoMatch } from "../../parts/form.tsx";
 import { List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useQuery } from "../../places.ts";
@@ -41,7 +41,7 @@ export function Settings() {
       >
         <List
           of={loaded}
-          empty={<Empty title="No matching settings" />}
+          empty={<NoMatch of="settings" />}
           label="Settings"
           rows={rows}
           keyOf={({ name }) => name}

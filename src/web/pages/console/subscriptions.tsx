@@ -3,7 +3,7 @@ import { ApplicationField, useApplicationNames } from "../../deliveries/applicat
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../list.ts";
 import { Card, Empty, Head } from "../../parts/basics.tsx";
-import { QueryField } from "../../parts/form.tsx";
+import { NoMatch, QueryField } from "../../parts/form.tsx";
 import { List } from "../../parts/table.tsx";
 import { useQuery } from "../../places.ts";
 import { subscriptionColumns } from "../../subscriptions.tsx";
@@ -46,10 +46,7 @@ export function Subscriptions() {
           more={list.more}
           empty={
             Object.keys(query).length > 0 ? (
-              <Empty
-                title="No matching subscriptions"
-                text="No application subscribes to this event of the channel."
-              />
+              <NoMatch of="subscriptions" />
             ) : (
               <Empty
                 title="No subscriptions yet"

@@ -6,7 +6,7 @@ import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, Facts, Head, number, Status, Value } from "../../parts/basics.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
-import { Check, Field, Find, Form } from "../../parts/form.tsx";
+import { Check, Field, Find, Form, NoMatch } from "../../parts/form.tsx";
 import { List, Read } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
@@ -39,7 +39,7 @@ export function Users() {
             wanted === "" ? (
               <Empty title="Search for a user" text="Enter a part of a username or display name, or an id." />
             ) : (
-              <Empty title="No matching users" text="Try another part of the name." />
+              <NoMatch of="users">Try another part of the name, or the id.</NoMatch>
             )
           }
           label="Users"

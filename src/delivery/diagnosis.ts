@@ -151,19 +151,26 @@ interface EndpointSummary {
 
 type Receiver = Pick<Application, "delivery" | "webhook_url" | "disabled">;
 
+interface SummaryOptions {
+  /** Whether an attempt is being made, or is about to be. */
+  readonly isSending?: boolean;
+  /** Whether the advice is for an operator, who cannot send tests; by default it is for the developer. */
+  readonly isForOperator?: boolean;
+}
+
 /**
- * Returns the state of an application's endpoint in a sentence, and what its developer can do about it.
- * @param isSending whether an attempt is being made, or is about to be
+ * Returns the state of an application's endpoint in a sentence, and what its reader can do about it. The advice of a
+ * failing or disabled endpoint is the same for developers and operators: notices have both as readers.
  */
 export function endpointSummary(
   application: Receiver,
   endpoint: Endpoint,
-  isSending = false,
+  { isSending = false, isForOperator = false }: SummaryOptions = {},
 ): EndpointSummary {
   if (application.disabled) {
     const summary =
       "The platform has disabled this application: its tokens are refused, and nothing is sent.";
-    return { summary, advice: "Ask the platform why." };
+    return { summary, advice: isForOperator ? "Enable the application." : "Ask the platform why." };
   }
   if (usesOnlyStream(application)) {
     return { summary: "Events are read from the stream; no webhook is called.", advice: null };
@@ -190,11 +197,13 @@ export function endpointSummary(
       const attempts = failures === 1 ? "1 attempt" : `${failures} attempts`;
       const summary =
         `Failing since ${isoTime(failing_since ?? 0)}, ${attempts}. ${endpoint.last_failure_error ?? ""}`.trim();
-      const advice = `${findingOf(application.webhook_url, endpoint)} Send a test; retries continue automatically.`;
+      const advice = `${findingOf(application.webhook_url, endpoint)} Fix that, then try it now; retries continue automatically.`;
       return { summary, advice };
     }
     case "enabled": {
-      const advice = "Send a test to see that it answers.";
+      const advice = isForOperator
+        ? "Its developer can send a test, in the portal or with onair test."
+        : "Send a test to see that it answers.";
       // Since that failure the endpoint was enabled by hand, or got another URL.
       const hasFailed = last_failure_at !== null && last_failure_at > (last_success_at ?? 0);
       if (isSending && (hasFailed || last_success_at === null))

@@ -158,7 +158,7 @@ export interface AuditEntry extends NewAuditEntry {
 }
 
 /** An object by its id, or by its name at the time of a change. */
-interface AuditedObject {
+export interface AuditedObject {
   readonly kind: string;
   readonly idOrName: string;
 }
@@ -170,8 +170,8 @@ export interface AuditFilter {
   readonly action: string | null;
   readonly object: string | null;
   readonly object_id: string | null;
-  /** Objects that all have to match. */
-  readonly of: readonly AuditedObject[];
+  /** Groups of objects: a change matches when it is of an object of each group. */
+  readonly of: readonly (readonly AuditedObject[])[];
   /** Last change at this time or later. */
   readonly after: number | null;
   /** First change before this time. */
@@ -184,8 +184,10 @@ export interface AuditFilter {
 export const auditLimits = { ofApplication: 200, all: 200_000 } as const;
 
 /** Entries with the same key are merged: equal changes of one caller within an hour. */
-export function auditMergeKey({ at, actor_id, action, object, address }: NewAuditEntry): string {
-  return [actor_id, action, object, address, Math.floor(at / hour)].join(" ");
+export function auditMergeKey({ at, actor_id, action, object, address, ...entry }: NewAuditEntry): string {
+  const { object_name, changes } = entry;
+  const named = object_name === null ? [] : [object_name, JSON.stringify(changes)];
+  return [actor_id, action, object, address, Math.floor(at / hour), ...named].join(" ");
 }
 
 /** The audit log: who changed what. Only the newest entries are kept (`auditLimits`). */

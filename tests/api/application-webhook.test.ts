@@ -146,7 +146,7 @@ describe("Enable Endpoint", () => {
       failures: 1,
       summary: `Failing since ${new Date(clock.now()).toISOString()}, 1 attempt. The answer was 404.`,
       advice:
-        "It answered 404: is the path of the webhook URL right? Send a test; retries continue automatically.",
+        "It answered 404: is the path of the webhook URL right? Fix that, then try it now; retries continue automatically.",
     });
   });
 

@@ -275,6 +275,52 @@ describe("a change of one record by an operator", () => {
     expect(await trail("?user=901")).toHaveLength(2);
   });
 
+  test("is found with the changes of the user whose channel it is", async () => {
+    const { key } = await namedKey("channels", "operator");
+    expect((await put(key, 905, { ...user, username: "has_channel" })).status).toBe(200);
+    const channel = { user_id: 905, name: "Mine", slug: "mine-905" };
+    expect((await asKey(key, "PUT", "/admin/v1/channels/9051", channel)).status).toBe(200);
+    expect((await asKey(key, "PUT", "/admin/v1/channels/9051", { ...channel, name: "Ours" })).status).toBe(
+      200,
+    );
+    const [renamed, ...others] = await trail("?user=905");
+    expect(renamed).toMatchObject({ object: "channels", object_id: "9051", object_name: "mine-905" });
+    expect(renamed?.changes).toEqual([{ field: "name", from: "Mine", to: "Ours" }]);
+    expect(others.map(({ object }) => object)).toEqual(["channels", "users"]);
+    // An id of another kind, and a number that is none, are of no user.
+    expect(await trail("?user=9051")).toEqual([]);
+    expect(await trail("?user=9999999999999999")).toEqual([]);
+  });
+
+  test("is, for events, their type and channel, counted, and nothing of their data", async () => {
+    const { id: keyId, key } = await namedKey("by hand", "operator");
+    const send = async (one: object) =>
+      expect((await asKey(key, "POST", "/admin/v1/events", one)).status).toBe(202);
+    const followed = event("channel.followed");
+    await send(followed);
+    await send(event("kicks.gifted"));
+    const follows = async () => (await trail(`?key=${keyId}&limit=100`)).at(-1);
+    expect(await follows()).toMatchObject({
+      summary: "Published events",
+      object: "events",
+      object_id: null,
+      object_name: "channel.followed@1",
+      count: 1,
+      fields: [],
+      changes: [{ field: "broadcaster_user_id", from: null, to: 1001 }],
+    });
+    await send(followed);
+    await until(async () => (await follows())?.count === 2);
+    // Each channel and type has its entry, up to a hundred in an hour.
+    const many = Array.from({ length: 101 }, (_, i) => ({ id: 70_000 + i, username: `many_${i}` }));
+    await server.load("users", many);
+    for (const { id } of many) await send({ ...followed, broadcaster_user_id: id });
+    await until(async () => (await trail(`?key=${keyId}&limit=100`))[0]?.object_name === null);
+    // What a key publishes does not use up the entries of its other changes.
+    expect((await put(key, 906, { ...user, username: "after_events" })).status).toBe(200);
+    expect((await trail(`?key=${keyId}&user=906`)).map(({ object_id }) => object_id)).toEqual(["906"]);
+  });
+
   test("is forgotten with a deleted user, but for the id", async () => {
     const { key } = await namedKey("deletions", "operator");
     expect((await put(key, 902, { ...user, username: "to_forget" })).status).toBe(200);

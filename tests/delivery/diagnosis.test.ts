@@ -171,6 +171,22 @@ test.each<[string, Partial<Endpoint>, string, string | null]>([
   expect(endpointSummary(application, { ...newEndpoint("a"), ...state })).toEqual({ summary, advice });
 });
 
+test("the advice for an operator names no test, which operators cannot send", () => {
+  const states: Partial<Endpoint>[] = [
+    {},
+    { failing_since: earlier, failures: 1, last_failure_at: later },
+    { disabled_at: later, disabled_reason: "failing" },
+    { last_failure_at: later, last_success_at: earlier },
+  ];
+  for (const state of states) {
+    const endpoint = { ...newEndpoint("a"), ...state };
+    for (const disabled of [true, false]) {
+      const { advice } = endpointSummary({ ...application, disabled }, endpoint, { isForOperator: true });
+      expect(advice).not.toMatch(/^Send|\. Send|Ask the platform/);
+    }
+  }
+});
+
 test("one without a URL says that nothing waits for it", () => {
   expect(endpointSummary({ ...application, webhook_url: null }, newEndpoint("a"))).toEqual({
     summary: "There is no webhook URL, so nothing is sent and new deliveries are canceled.",

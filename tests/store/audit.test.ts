@@ -87,11 +87,12 @@ describe("the audit trail", () => {
       (await store.audit.page({ ...all, ...filter }, null, 10)).map(({ at }) => at);
     expect(await found({ actor: "k1" })).toEqual([1]);
     expect(await found({ actor: "ben" })).toEqual([2]);
-    expect(await found({ of: [{ kind: "applications", idOrName: "a1" }] })).toEqual([2, 1]);
-    expect(await found({ of: [{ kind: "applications", idOrName: "Bot" }] })).toEqual([1]);
-    expect(await found({ of: [{ kind: "categories", idOrName: "Bot" }] })).toEqual([3]);
+    expect(await found({ of: [[{ kind: "applications", idOrName: "a1" }]] })).toEqual([2, 1]);
+    expect(await found({ of: [[{ kind: "applications", idOrName: "Bot" }]] })).toEqual([1]);
+    expect(await found({ of: [[{ kind: "categories", idOrName: "Bot" }]] })).toEqual([3]);
     const both = ["applications", "categories"].map((kind) => ({ kind, idOrName: "a1" }));
-    expect(await found({ of: both })).toEqual([]);
+    expect(await found({ of: [both] })).toEqual([3, 2, 1]);
+    expect(await found({ of: both.map((one) => [one]) })).toEqual([]);
   });
 
   const changes = [{ field: "bio", from: null, to: "secretly a cat" }];

@@ -13,15 +13,19 @@ const mostBegun = 1_000;
 /** The maximum number of body fields in an entry. */
 const maxFields = 30;
 /**
- * The most changes of single users, categories, channels and livestreams by one key and hour that have an entry each.
- * Further ones are counted, so that a program cannot fill the log.
+ * The most entries with names for each operation by one key in one hour: each about a change of a single user, category,
+ * channel or livestream, or about the events of one type and channel. Further changes are counted without names, so that
+ * a program cannot fill the log.
  */
-const maxOwnEntries = 100;
+const maxNamedEntries = 100;
 
 /** Reads that are recorded like changes, because they reveal every secret. */
 const notedReads: ReadonlySet<string> = new Set(["getBackupContent"]);
 /** Requests by POST that change nothing. */
 const readsByPost: ReadonlySet<string> = new Set(["testFilter", "previewEvent"]);
+
+/** Whether equal changes by an operation are counted, also those with names: each event is another object. */
+const isRepeated = (operationId: string): boolean => operationId === "publishEvents";
 
 /** The facts about a route that an entry needs. */
 interface AuditedRoute {
@@ -55,13 +59,14 @@ interface AuditTrailOptions {
  * data, events and answers to login requests are frequent, so they are counted by key, action and hour. The first one
  * is written at once, so that entries are stored in the order of their first change. Two kinds have an entry each: a
  * snapshot of livestreams, which can end many of them, and a change of a single record by an operator, with its values.
+ * Single events of an operator are counted by type and channel, too.
  */
 export class AuditTrail {
   readonly #options: AuditTrailOptions;
   readonly #begun = new Set<string>();
   #counted = new Map<string, Counted>();
-  /** The hour and number of changes of single records with an entry, by the id of the key. */
-  readonly #ownEntries = new Map<string, { readonly hour: number; count: number }>();
+  /** The hour and number of its entries with names, by key and operation. */
+  readonly #namedEntries = new Map<string, { readonly hour: number; count: number }>();
   #timer: Timer | null = null;
 
   constructor(options: AuditTrailOptions) {
@@ -83,9 +88,7 @@ export class AuditTrail {
       route.allowed.includes("publisher") || requestContext.path.includes("/login-requests/");
     const snapshot = operationId === "putLivestreams" ? snapshotCounts(request) : null;
     const { change } = requestContext;
-    const isOfOne = isFrequent && change !== null && this.#hasOwnEntry(key, at);
-    const isCounted = isFrequent && !isOfOne;
-    const entry: NewAuditEntry = {
+    const counted: NewAuditEntry = {
       at,
       last_at: at,
       count: 1,
@@ -94,19 +97,20 @@ export class AuditTrail {
       actor_name: key.name,
       action: operationId,
       object: requestContext.path.split("/")[3] ?? "",
-      object_id: isCounted ? null : objectId(request),
-      object_name: isCounted ? null : (change?.object_name ?? null),
-      fields: isCounted ? [] : fieldsOf(request.body),
-      changes: isCounted ? [] : (change?.changes ?? []),
+      object_id: null,
+      object_name: null,
+      fields: [],
+      changes: [],
       address: requestContext.clientAddress,
       request_id: requestContext.requestId,
       ...(snapshot ?? { accepted: null, ended: null }),
     };
-    if (isCounted && !snapshot) await this.#count(entry);
-    else {
-      await this.#write(() => this.#options.store.audit.add(entry));
-      this.#tell([entry]);
-    }
+    if (snapshot) return this.#add(counted);
+    const named = { ...counted, ...change };
+    if (change && isRepeated(operationId) && this.#isBegun(named)) return this.#count(named);
+    if (isFrequent && !(change && this.#isNamed(key, operationId, at))) return this.#count(counted);
+    if (isRepeated(operationId)) return this.#count(named);
+    return this.#add({ ...named, object_id: objectId(request), fields: fieldsOf(request.body) });
   }
 
   /** Writes the counted changes. */
@@ -118,24 +122,34 @@ export class AuditTrail {
     if (entries.length > 0) await this.#writeCounted(entries);
   }
 
-  /** Whether a change of a single record by a key has an entry of its own. The changes of publishers are counted. */
-  #hasOwnEntry({ id, role }: OperatorKey, at: number): boolean {
+  /** Whether a single change by a key has an entry with its names. Those of publishers are counted without names. */
+  #isNamed({ id: keyId, role }: OperatorKey, operationId: string, at: number): boolean {
     if (role !== "operator") return false;
     const current = Math.floor(at / hour);
-    const known = this.#ownEntries.get(id);
+    const id = `${keyId} ${operationId}`;
+    const known = this.#namedEntries.get(id);
     const own = known?.hour === current ? known : { hour: current, count: 0 };
     // Keys come and go, so the map is emptied with each hour.
     if (own !== known) {
-      for (const [other, { hour: of }] of this.#ownEntries)
-        if (of !== current) this.#ownEntries.delete(other);
-      this.#ownEntries.set(id, own);
+      for (const [other, { hour: of }] of this.#namedEntries)
+        if (of !== current) this.#namedEntries.delete(other);
+      this.#namedEntries.set(id, own);
     }
-    return ++own.count <= maxOwnEntries;
+    return ++own.count <= maxNamedEntries;
+  }
+
+  #isBegun(entry: NewAuditEntry): boolean {
+    return this.#begun.has(auditMergeKey(entry));
+  }
+
+  async #add(entry: NewAuditEntry): Promise<void> {
+    await this.#write(() => this.#options.store.audit.add(entry));
+    this.#tell([entry]);
   }
 
   async #count(entry: NewAuditEntry): Promise<void> {
     const key = auditMergeKey(entry);
-    if (!this.#begun.has(key)) {
+    if (!this.#isBegun(entry)) {
       if (this.#begun.size >= mostBegun) this.#begun.clear();
       this.#begun.add(key);
       return this.#writeCounted([entry]);

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { type AuditEntry, type AuditFilter, auditActors } from "../../domain/audit.ts";
+import { type AuditEntry, type AuditedObject, type AuditFilter, auditActors } from "../../domain/audit.ts";
 import { actionInWords } from "../../domain/audited-actions.ts";
 import { isoTime } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
@@ -28,7 +28,7 @@ const AuditSchema = named("AuditEntry", "A change, or several equal ones, with i
   }),
   object_name: nullable(Type.String(), {
     description:
-      "Name of the object at the time: of an application, category or key, the username of a user, the slug of a channel; null for others, for several objects, and for a user who was deleted since.",
+      "Name of the object at the time: of an application, category or key, the username of a user, the slug of a channel, type and version of events; null for others, for several objects, and for a user who was deleted since.",
   }),
   fields: Type.Array(Type.String(), { description: "Names of the fields in the request." }),
   changes: Type.Array(
@@ -117,7 +117,7 @@ const filters = {
     TextParameter({
       ...words,
       description:
-        "Returns only changes of the user with this id, or with this username at the time of the change.",
+        "Returns only changes of the user with this id and of this user's channels, or of the user with this username at the time of the change.",
     }),
   ),
   after: Type.Optional(
@@ -133,16 +133,29 @@ const filters = {
   ),
 };
 
+const idForm = /^[1-9][0-9]{0,15}$/;
+/** The most channels of a user whose changes are found with those of the user. */
+const mostChannels = 100;
+
 /** List Audit Trail. */
 export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): void {
   const list = pagedList("audit", cursors);
+  /** The channels of the user with this id, as objects that change. */
+  const channelsOf = async (userId: string): Promise<AuditedObject[]> => {
+    const user_id = idForm.test(userId) ? Number(userId) : 0;
+    if (user_id === 0 || !Number.isSafeInteger(user_id)) return [];
+    const channels = await store.channels.list({ user_id, anyOf: null }, 0, mostChannels);
+    return channels.flatMap(({ id }) =>
+      ["channels", "livestreams"].map((kind) => ({ kind, idOrName: String(id) })),
+    );
+  };
   app.get(
     "/admin/v1/audit",
-    ({ query }) => {
+    async ({ query }) => {
       const { key: actor = null, action = null, object = null, object_id = null, application, user } = query;
       const of = [
-        ...(application === undefined ? [] : [{ kind: "applications", idOrName: application }]),
-        ...(user === undefined ? [] : [{ kind: "users", idOrName: user }]),
+        ...(application === undefined ? [] : [[{ kind: "applications", idOrName: application }]]),
+        ...(user === undefined ? [] : [[{ kind: "users", idOrName: user }, ...(await channelsOf(user))]]),
       ];
       const filter: AuditFilter = { actor, action, object, object_id, of, ...timeRange(query) };
       const read = (below: number | null, limit: number) => store.audit.page(filter, below, limit);
@@ -158,7 +171,7 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
         tags: ["Operations"],
         summary: "List Audit Trail",
         description:
-          "Returns the changes made through this API, and the changes of applications to themselves, with old and new values but without secrets. Changes of the platform's data, events and answers to login requests are counted by key and hour. Exceptions with an entry each are snapshots of livestreams, and changes of single records with a key of the role `operator`, up to 100 by key and hour. Downloads of backups are included.",
+          "Returns the changes made through this API, and the changes of applications to themselves, with old and new values but without secrets. Changes of the platform's data, events and answers to login requests are counted by key and hour. Exceptions with an entry each are snapshots of livestreams, and changes of single records with a key of the role `operator`, up to 100 by key, operation and hour; single events of such a key are counted by type and channel, too. Downloads of backups are included.",
       },
     },
   );

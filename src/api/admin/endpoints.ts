@@ -129,7 +129,10 @@ function shownEndpoint(
     last_success_at: isoTimeOrNull(endpoint.last_success_at),
     last_failure: shownFailure(endpoint),
     next_attempt_at: isoTimeOrNull(nextAt),
-    ...endpointSummary(application, endpoint, isPending && nextAt === null),
+    ...endpointSummary(application, endpoint, {
+      isSending: isPending && nextAt === null,
+      isForOperator: true,
+    }),
   };
 }
 

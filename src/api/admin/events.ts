@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { type AuditedChange, valueChanges } from "../../domain/audit.ts";
 import type { NewEvent, TraceContext } from "../../domain/deliveries.ts";
 import { type BatchResult, DomainError, inOneLine, unknownBroadcaster } from "../../domain/errors.ts";
 import { builtInEventTypes } from "../../domain/events/built-in.ts";
@@ -128,12 +129,16 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
       ? readBytes(request, adminBodyBytes)
       : readBytes(request, keyedBatchBytes, keyedBatchLimit));
     await requestContext.longBody?.requireAllowed();
-    if (key === undefined) return publishOne(publisher, body);
+    const publishOne = async (idOf?: IdOf): Promise<KnownAnswer> => {
+      const event = withId(parseExactJson(body, "body", "data"), idOf?.(0));
+      const published = await publisher.publish(event);
+      requestContext.change = publicationOf(event as EventInput);
+      return { status: 202, body: JSON.stringify(published) };
+    };
+    if (key === undefined) return publishOne();
     // The fingerprint needs the whole body.
     return onceForKey(store, { key, request: body, now: now() }, (idOf) =>
-      isOne
-        ? publishOne(publisher, body, idOf)
-        : publishMany(publisher, new Blob([body]).stream(), atomic, idOf),
+      isOne ? publishOne(idOf) : publishMany(publisher, new Blob([body]).stream(), atomic, idOf),
     );
   };
 
@@ -224,9 +229,9 @@ function within(publisher: PublishingOf, parent: TraceContext | null): Publishin
   };
 }
 
-async function publishOne(publisher: PublishingOf, body: Uint8Array, idOf?: IdOf): Promise<KnownAnswer> {
-  const published = await publisher.publish(withId(parseExactJson(body, "body", "data"), idOf?.(0)));
-  return { status: 202, body: JSON.stringify(published) };
+/** Returns what the audit log says of published events: their type and channel, and nothing of their data. */
+function publicationOf({ name, version, broadcaster_user_id }: EventInput): AuditedChange {
+  return { object_name: `${name}@${version}`, changes: valueChanges(null, { broadcaster_user_id }) };
 }
 
 async function publishMany(

@@ -283,7 +283,7 @@ export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
     next_attempt_at: "2026-01-14T16:43:12.117Z",
     summary: "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
     advice:
-      "It answered 404: is the path of the webhook URL right? Send a test; retries continue automatically.",
+      "It answered 404: is the path of the webhook URL right? Fix that, then try it now; retries continue automatically.",
   },
   notices: [],
   secrets: [
@@ -362,7 +362,7 @@ function shownEndpoint(
     last_failure: shownFailure(endpoint),
     pending,
     next_attempt_at: isoTimeOrNull(isCalled ? nextAt : null),
-    ...endpointSummary(application, endpoint, pending > 0 && nextAt === null),
+    ...endpointSummary(application, endpoint, { isSending: pending > 0 && nextAt === null }),
   };
 }
 

@@ -103,7 +103,7 @@ export const exampleNotice: Static<typeof NoticeSchema> = {
   data: {
     summary: "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
     advice:
-      "It answered 404: is the path of the webhook URL right? Send a test; retries continue automatically.",
+      "It answered 404: is the path of the webhook URL right? Fix that, then try it now; retries continue automatically.",
     application_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
     status: "failing",
     disabled_reason: null,

@@ -1,5 +1,6 @@
 import { and, desc, eq, getTableColumns, gte, lt, or, sql } from "drizzle-orm";
 import {
+  type AuditedObject,
   type AuditFilter,
   type AuditStore,
   auditLimits,
@@ -51,6 +52,8 @@ export function auditStore(db: Dialect): AuditStore {
     return (yield* execute(lock(user, "key share"))).length === 0;
   }
 
+  const isOf = ({ kind, idOrName }: AuditedObject) =>
+    and(eq(audit.object, kind), or(eq(audit.object_id, idOrName), eq(audit.object_name, idOrName)));
   const conditions = (filter: AuditFilter, below: number | null) => {
     const { actor, action, object, object_id, of, after, before } = filter;
     return and(
@@ -59,9 +62,7 @@ export function auditStore(db: Dialect): AuditStore {
       action === null ? undefined : eq(audit.action, action),
       object === null ? undefined : eq(audit.object, object),
       object_id === null ? undefined : eq(audit.object_id, object_id),
-      ...of.map(({ kind, idOrName }) =>
-        and(eq(audit.object, kind), or(eq(audit.object_id, idOrName), eq(audit.object_name, idOrName))),
-      ),
+      ...of.map((group) => or(...group.map(isOf))),
       // A merged entry spans at most an hour and the time until it is written. Only `at`, its first time, is indexed.
       after === null ? undefined : and(gte(audit.at, after - 2 * hour), gte(audit.last_at, after)),
       before === null ? undefined : lt(audit.at, before),

@@ -22,25 +22,30 @@ type Entry = components["schemas"]["AuditEntry"];
 const days = { "1d": 1, "7d": 7, "30d": 30 } as const;
 
 /** The URL of the changed object's page; null when it has none. */
-function hrefOf({ object, object_id }: Entry): string | null {
+function hrefOf({ object, object_id, object_name, changes }: Entry): string | null {
+  if (object === "events" && object_name !== null) {
+    const [type = ""] = object_name.split("@");
+    const channel = changes.find(({ field }) => field === "broadcaster_user_id")?.to;
+    return to("/deliveries", { type, broadcaster: channel ? String(channel) : null });
+  }
   if (object_id === null) return null;
   if (object === "applications" || object === "users") return to(`/${object}/${object_id}`);
-  if (object === "events") return to("/deliveries", { event_id: object_id });
   return object === "deliveries" ? to(`/deliveries/${object_id}`) : null;
 }
 
 /** The changed object by its name, or by its id; nothing for several objects. */
 function ChangedObject({ entry }: { entry: Entry }) {
   const { object_id, object_name } = entry;
-  if (object_id === null) return null;
+  if (object_id === null && object_name === null) return null;
   const text = object_name === null ? <code>{object_id}</code> : <bdi>{object_name}</bdi>;
   const href = hrefOf(entry);
+  const title = object_id ?? undefined;
   return href ? (
-    <a href={href} title={object_id}>
+    <a href={href} title={title}>
       {text}
     </a>
   ) : (
-    <span title={object_id}>{text}</span>
+    <span title={title}>{text}</span>
   );
 }
 
@@ -85,11 +90,11 @@ const rowName = ({ summary, object_name, object_id, at }: Entry) =>
 
 const placeOf = ({ address }: Entry) => address || "this machine";
 
-/** The columns of the audit log. In a narrow table, author and address are lines of the change. */
+/** The columns of the audit log. In a narrow table, author, address and time are lines of the change. */
 function useColumns(rows: readonly Entry[], open: (entry: Entry) => void): readonly Column<Entry>[] {
   const textOf = useValueText(rows);
   return [
-    { name: "When", show: ({ at }) => <Time at={at} /> },
+    { name: "When", hide: "narrow", show: ({ at }) => <Time at={at} /> },
     {
       name: "By",
       hide: "narrow",
@@ -121,7 +126,7 @@ function useColumns(rows: readonly Entry[], open: (entry: Entry) => void): reado
             {changesOf(entry, textOf)}
           </small>
           <small class="cell muted only-narrow">
-            <bdi>{entry.actor.name || entry.actor.id}</bdi> · {placeOf(entry)}
+            <Time at={entry.at} /> · <bdi>{entry.actor.name || entry.actor.id}</bdi> · {placeOf(entry)}
           </small>
         </>
       ),
@@ -133,7 +138,8 @@ const keyOf = (entry: Entry) => `${entry.at} ${entry.request_id} ${entry.action}
 
 /** An entry with all that is known of it. */
 function EntryDialog({ entry, onClose }: { entry: Entry; onClose: () => void }) {
-  const { summary, action, actor, at, last_at, count, object, object_id, changes, fields } = entry;
+  const { summary, action, actor, at, last_at, count, object, object_id, object_name, changes, fields } =
+    entry;
   const textOf = useValueText([entry]);
   const named = changes.map(({ field }) => field);
   const unchanged = fields.filter((field) => !named.includes(field));
@@ -150,7 +156,7 @@ function EntryDialog({ entry, onClose }: { entry: Entry; onClose: () => void }) 
     <Dialog title={summary} onClose={onClose} footer={<Button onClick={onClose}>Close</Button>}>
       <Facts
         rows={[
-          object_id !== null && [
+          (object_id !== null || object_name !== null) && [
             "Object",
             <span key="object">
               {object} <ChangedObject entry={entry} />

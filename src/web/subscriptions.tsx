@@ -13,6 +13,13 @@ export function channelOf(one: Pick<Subscription, "channel_name" | "username" | 
   return (one.channel_name ?? one.username ?? String(one.broadcaster_user_id ?? "")) || "all channels";
 }
 
+/** The event of a subscription, which leads to its deliveries. */
+const eventOf = ({ id, event }: Pick<Subscription, "id" | "event">) => (
+  <a href={to("/deliveries", { subscription_id: id })} title={`Deliveries of the subscription ${id}`}>
+    {event}
+  </a>
+);
+
 /** The columns of a list of subscriptions; `applicationOf` adds a column for the application. */
 export function subscriptionColumns<Row extends Subscription>(
   users: ReadonlyMap<number, FoundUser>,
@@ -38,21 +45,13 @@ export function subscriptionColumns<Row extends Subscription>(
           <strong class="cell">
             <UserNames user={users.get(one.broadcaster_user_id ?? 0)} or={channelOf(one)} />
           </strong>
-          <small class="cell muted only-narrow">{one.event}</small>
+          <small class="cell only-narrow">{eventOf(one)}</small>
         </>
       ),
     },
-    { name: "Event", hide: "narrow", show: ({ event }) => <span class="cell">{event}</span> },
+    { name: "Event", hide: "narrow", show: (one) => <span class="cell long">{eventOf(one)}</span> },
     ...(application ? [application] : []),
-    {
-      name: "Id",
-      hide: "medium",
-      show: ({ id }) => (
-        <a href={to("/deliveries", { subscription_id: id })}>
-          <code>{id}</code>
-        </a>
-      ),
-    },
+    { name: "Id", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
     { name: "Created", hide: "narrow", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
   ];
 }

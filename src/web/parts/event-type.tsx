@@ -88,7 +88,7 @@ function Card({ type, isOpen, children }: CardProps) {
     >
       <summary>
         <h2>
-          <code>{name}</code> <small class="muted">version {version}</small>{" "}
+          <code>{name}</code> <small class="muted nowrap">version {version}</small>{" "}
           {!is_built_in && <Status word="registered" tone="ok" />}
         </h2>
         <bdi class="muted">{description}</bdi>

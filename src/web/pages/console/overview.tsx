@@ -183,10 +183,16 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
   if (disabled.length > 0) {
     const title =
       disabled.length === 1 ? "An endpoint is disabled" : `${disabled.length} endpoints are disabled`;
-    add("disabled", "bad", title, `${listed(disabled)}. Their deliveries are kept for 3 days.`, [
-      disabled.length === 1 ? (first(disabled) ?? "") : to("/applications", { state: "disabled" }),
-      canChange ? "View and enable" : "View",
-    ]);
+    add(
+      "disabled",
+      "bad",
+      title,
+      `${listed(disabled)}. ${disabled.length === 1 ? "Its" : "Their"} deliveries are kept for 3 days.`,
+      [
+        disabled.length === 1 ? (first(disabled) ?? "") : to("/applications", { state: "disabled" }),
+        canChange ? "View and enable" : "View",
+      ],
+    );
   }
   if (storage?.tone === "warn") addStorage(storage);
   if (failing.length > 0) {

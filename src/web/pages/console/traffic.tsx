@@ -6,6 +6,7 @@ import { Figure } from "../../parts/figure.tsx";
 import { Plot } from "../../parts/plot.tsx";
 import { Read, Table } from "../../parts/table.tsx";
 import { duration } from "../../parts/time.tsx";
+import { to } from "../../places.ts";
 import { ArrivalPlot, OutcomePlot, seconds, useRange } from "../../statistics.tsx";
 
 type Statistics = components["schemas"]["Statistics"];
@@ -86,9 +87,14 @@ function Plots({ data: { deliveries, totals, requests, operations, applications 
             {
               name: "Application",
               isFilling: true,
-              show: ({ application_id, name }) => (
-                <span class="cell">{name ?? `${application_id} (deleted)`}</span>
-              ),
+              show: ({ application_id, name }) =>
+                name === null ? (
+                  <span class="cell">{application_id} (deleted)</span>
+                ) : (
+                  <a class="cell" href={to(`/applications/${application_id}`)}>
+                    {name}
+                  </a>
+                ),
             },
             { name: "Requests", isNumber: true, show: ({ requests }) => number(requests) },
             { name: "Rate-limited", isNumber: true, show: ({ rate_limited }) => number(rate_limited) },

@@ -51,12 +51,22 @@ export function Users() {
               name: "User",
               isFilling: true,
               show: (user) => (
-                <a class="cell" href={to(`/users/${user.id}`)}>
-                  <UserNames user={user} or="" />
-                </a>
+                <>
+                  <a class="cell" href={to(`/users/${user.id}`)}>
+                    <UserNames user={user} or="" />
+                  </a>
+                  <small class="cell muted only-narrow">
+                    {user.id}
+                    {user.is_verified && " · verified"}
+                  </small>
+                </>
               ),
             },
-            { name: "", show: ({ is_verified }) => is_verified && <Status word="verified" tone="ok" /> },
+            {
+              name: "",
+              hide: "narrow",
+              show: ({ is_verified }) => is_verified && <Status word="verified" tone="ok" />,
+            },
             {
               name: "Followers",
               isNumber: true,

@@ -13,9 +13,9 @@ const mostBegun = 1_000;
 /** The maximum number of body fields in an entry. */
 const maxFields = 30;
 /**
- * The most entries with names for each operation by one key in one hour: each about a change of a single user, category,
- * channel or livestream, or about the events of one type and channel. Further changes are counted without names, so that
- * a program cannot fill the log.
+ * The most entries with names for each operation by one key in one hour: each is about a change of a single user,
+ * category, channel or livestream, or about the events of one type and channel. Further changes are counted without
+ * names, so that a program cannot fill the log.
  */
 const maxNamedEntries = 100;
 

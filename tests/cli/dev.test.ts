@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Addresses, DevProcess } from "../support/dev-process.ts";
 import { unusedPort } from "../support/ports.ts";
@@ -186,8 +186,7 @@ describe("onair dev", () => {
 
 describe("settings of onair dev", () => {
   const inDirectory = (name: string, dotEnv?: string) => {
-    const path = join(directory, name);
-    mkdirSync(path);
+    const path = mkdtempSync(join(directory, `${name}-`));
     if (dotEnv !== undefined) writeFileSync(join(path, ".env"), dotEnv);
     return path;
   };

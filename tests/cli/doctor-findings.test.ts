@@ -32,7 +32,7 @@ const places: Readonly<Record<string, () => string>> = {
     return path("no-directory", "data");
   },
   "a directory without a database"() {
-    mkdirSync(path("empty"));
+    mkdirSync(path("empty"), { recursive: true });
     return path("empty");
   },
   "a directory that others may change": () => copy((data) => chmodSync(data, 0o777)),

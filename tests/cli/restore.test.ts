@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import {
   copyFileSync,
   existsSync,
@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -34,6 +35,13 @@ await server.app.store.tokens.create(session.hash, ofPortal, sessionFamily(appli
 const backup = await madeBackup(server);
 name = backupFiles(served)[0] ?? "";
 copyFileSync(path("served", "backups", name), path("backup.db"));
+
+// A second attempt of a test finds nothing of the first.
+const kept = readdirSync(directory);
+beforeEach(() => {
+  for (const one of readdirSync(directory))
+    if (!kept.includes(one)) rmSync(path(one), { recursive: true, force: true });
+});
 
 test("restores a backup into a new directory, from which a server answers as before", async () => {
   const restored = ["restore", "backup.db", "--data", "restored"];

@@ -127,7 +127,7 @@ describe("files and options", () => {
 
   test("a directory without write permission", async () => {
     const closed = path("closed");
-    mkdirSync(closed);
+    mkdirSync(closed, { recursive: true });
     chmodSync(closed, 0o500);
     const target = process.getuid?.() === 0 ? "/proc/onair.ndjson" : join(closed, "x");
     const result = await run(["export", "users", target, "--url", url], { env });

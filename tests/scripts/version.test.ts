@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { debianVersion } from "../../scripts/release/debian.ts";
 import { npmVersion } from "../../scripts/release/npm.ts";
 import { buildOf, commitOf } from "../../scripts/version.ts";
-import { testDirectory } from "../support/server.ts";
+import { ownDirectory, testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
 const checkout = join(directory, "checkout");
@@ -33,8 +33,9 @@ test("is twelve digits of the hash, whatever git ignores", () => {
   mkdirSync(join(checkout, "dist"));
   writeFileSync(join(checkout, "dist/onair"), "");
   expect(commitOf(checkout)).toBe(git("rev-parse", "HEAD").slice(0, 12));
-  symlinkSync(checkout, join(directory, "link"));
-  expect(commitOf(join(directory, "link"))).toBe(commitOf(checkout));
+  const link = join(ownDirectory(), "link");
+  symlinkSync(checkout, link);
+  expect(commitOf(link)).toBe(commitOf(checkout));
 });
 
 test.each([".gitignore", "new.ts"])("says where %s is not as in the commit", (file) => {

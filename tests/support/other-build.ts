@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Migration } from "../../src/store/applied-migrations.ts";
 
@@ -11,11 +11,11 @@ interface OtherBuild {
 }
 
 /**
- * Makes a copy of the checkout in a directory that is another version, as one some commits later. Returns the command
- * that runs it from its source.
+ * Makes a copy of the checkout, in a new directory below `parent`, that is another version, as one some commits later.
+ * Returns the command that runs it from its source.
  */
-export function otherBuild(directory: string, { version, migrations = [] }: OtherBuild): readonly string[] {
-  mkdirSync(directory, { recursive: true });
+export function otherBuild(parent: string, { version, migrations = [] }: OtherBuild): readonly string[] {
+  const directory = mkdtempSync(join(parent, "build-"));
   for (const name of ["src", "drizzle", "scripts", "tsconfig.json"])
     cpSync(join(root, name), join(directory, name), { recursive: true });
   for (const name of ["node_modules", "docs", "README.md", "LICENSE"])

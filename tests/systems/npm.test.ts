@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type Entry, tarGz } from "../../scripts/release/archive.ts";
 import { contentsOf } from "../../scripts/release/contents.ts";
@@ -62,11 +62,7 @@ describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => 
     npm_config_audit: "false",
     npm_config_fund: "false",
   };
-  const own = (name: string) => {
-    const cwd = join(directory, name);
-    mkdirSync(cwd);
-    return cwd;
-  };
+  const own = (name: string) => mkdtempSync(join(directory, `${name}-`));
 
   test(
     "npx onair runs the executable and returns its exit code",

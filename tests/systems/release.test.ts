@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sign } from "../../scripts/release/signature.ts";
 import { targets } from "../../scripts/release/targets.ts";
 import { buildOf } from "../../scripts/version.ts";
 import { run } from "../support/process.ts";
-import { testDirectory } from "../support/server.ts";
+import { ownDirectory, testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
 const { version, commit } = buildOf(join(import.meta.dir, "../.."));
@@ -47,6 +47,7 @@ test.skipIf(target === undefined || !hasSsh)(
   async () => {
     const env = { SOURCE_DATE_EPOCH: "1768406886" };
     const sums: string[] = [];
+    const directory = ownDirectory();
     const elsewhere = join(directory, "another checkout with a longer name");
     await copyCheckout(elsewhere);
     const key = join(directory, "key");
@@ -100,10 +101,7 @@ test.skipIf(target === undefined || !hasSsh)(
   patienceMs,
 );
 
-const mkdtemp = (name: string) => {
-  mkdirSync(join(directory, name), { recursive: true });
-  return join(directory, name);
-};
+const mkdtemp = (name: string) => mkdtempSync(join(directory, `${name}-`));
 
 /** Verifies the signature of a directory as docs/installing.md says. Returns whether it is good. */
 async function isVerified(signed: string, signers: string): Promise<boolean> {
@@ -118,16 +116,17 @@ async function isVerified(signed: string, signers: string): Promise<boolean> {
 test.skipIf(!hasSsh)(
   "the signature of checksums verifies with the releaser's key alone, and for these checksums alone",
   async () => {
-    const [own, other] = ["own", "other"].map((name) => join(mkdtemp("keys"), name));
+    const keys = mkdtemp("keys");
+    const [own, other] = [join(keys, "own"), join(keys, "other")];
     for (const key of [own, other]) await Bun.$`ssh-keygen -q -t ed25519 -N "" -C ${key} -f ${key}`;
-    const signers = async (key = "") => {
+    const signers = async (key: string) => {
       const file = `${key}.signers`;
       await Bun.write(file, `releases@onair ${await Bun.file(`${key}.pub`).text()}`);
       return file;
     };
     const signed = mkdtemp("signed");
     writeFileSync(join(signed, "SHA256SUMS"), "0123  onair.tar.gz\n");
-    await sign(join(signed, "SHA256SUMS"), own ?? "");
+    await sign(join(signed, "SHA256SUMS"), own);
     expect(await isVerified(signed, await signers(own))).toBe(true);
     expect(await isVerified(signed, await signers(other))).toBe(false);
     // No key at all, as in ops/allowed_signers before the first one is added.

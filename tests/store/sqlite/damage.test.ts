@@ -26,6 +26,7 @@ import {
   userCount,
 } from "../../support/damaged-data.ts";
 import { serve } from "../../support/process.ts";
+import { ownDirectory } from "../../support/server.ts";
 
 const sample = testSample();
 
@@ -209,7 +210,7 @@ describe("bytes that SQLite ignores are no damage", () => {
 });
 
 test("a first start that was killed leaves nothing in the way of the next", async () => {
-  const data = join(sample.directory, "begun");
+  const data = join(ownDirectory(), "begun");
   mkdirSync(data);
   for (const suffix of ["", "-journal", "-wal"])
     writeFileSync(join(data, `onair.making${suffix}`), noise(5_000));

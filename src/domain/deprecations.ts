@@ -62,11 +62,17 @@ export function deprecationNotice(deprecation: Deprecation): string {
   return `${deprecatedName(deprecation)} is deprecated since ${since}, and ends with ${removedIn}, not before ${sunsetDay}: ${instead}`;
 }
 
-/** Returns the headers that announce a deprecation: `Deprecation` (RFC 9745) and `Sunset` (RFC 8594). */
-export function deprecationHeaders({ sinceDay, sunsetDay }: Deprecation): Readonly<Record<string, string>> {
+/**
+ * Returns the headers that announce what a request uses: `Deprecation` (RFC 9745) and `Sunset` (RFC 8594), none if it
+ * uses nothing deprecated. Each header has one date: the first day from which on a part of the request is deprecated,
+ * and the first from which on a part of it may no longer work.
+ */
+export function deprecationHeaders(used: readonly Deprecation[]): Readonly<Record<string, string>> {
+  if (used.length === 0) return {};
+  const first = (days: readonly string[]) => Math.min(...days.map(dayMs));
   return {
-    deprecation: `@${dayMs(sinceDay) / 1000}`,
-    sunset: new Date(dayMs(sunsetDay)).toUTCString(),
+    deprecation: `@${first(used.map(({ sinceDay }) => sinceDay)) / 1000}`,
+    sunset: new Date(first(used.map(({ sunsetDay }) => sunsetDay))).toUTCString(),
   };
 }
 

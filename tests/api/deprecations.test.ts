@@ -22,6 +22,25 @@ const table: readonly Deprecation[] = [
   { ...dates, of: { api: "public", operation: "getUser" }, instead: "use Get Users" },
   { ...dates, of: { api: "public", operation: "getCategories", parameter: "q" }, instead: "use name" },
   { ...dates, of: { api: "admin", operation: "getBacklog" }, instead: "use the metrics" },
+  {
+    ...dates,
+    sunsetDay: "2027-10-01",
+    of: { api: "public", operation: "getDeliveries", parameter: "limit" },
+    instead: "use size",
+  },
+  {
+    ...dates,
+    sinceDay: "2027-04-01",
+    of: { api: "public", operation: "getDeliveries", parameter: "after" },
+    instead: "use from",
+  },
+  {
+    ...dates,
+    sinceDay: "2027-05-01",
+    sunsetDay: "2028-01-01",
+    of: { api: "public", operation: "getDeliveries", parameter: "status" },
+    instead: "use state",
+  },
   { ...dates, of: { setting: "stream-limit" }, instead: "set it for each application" },
 ];
 
@@ -92,6 +111,14 @@ test("the findings have the setting, and who made requests", async () => {
     ),
     expect.stringMatching(/^warning: getBacklog is .*: use the metrics \(2 requests used it/),
   ]);
+});
+
+test("a request that uses several has the first day of each header", async () => {
+  const later = ["@1809129600", "Sat, 01 Jan 2028 00:00:00 GMT"];
+  const path = "/public/v1/events/deliveries";
+  expect(announced(await server.get(`${path}?status=failed`, app.token))).toEqual(later);
+  const query = "?limit=1&after=2027-01-01T00:00:00Z&status=failed";
+  expect(announced(await server.get(path + query, app.token))).toEqual(both);
 });
 
 test("the documents mark operations and parameters", () => {

@@ -97,7 +97,7 @@ export interface ListenerContext {
   readonly isCrossOrigin: boolean;
   /** The requests that are answered by a stream without an idle timeout. */
   readonly streams: OpenStreams;
-  /** Whether every response ends its connection, because descriptors are scarce. */
+  /** Whether every response ends its connection, because the server is stopping or descriptors are scarce. */
   endsConnections: boolean;
   /** null until the listener accepts connections. */
   server: Bun.Server<undefined> | null;
@@ -192,8 +192,9 @@ function announceDeprecated(requestContext: RequestContext, headers: Headers): v
   const { listener, operation, request, requestId, caller, operatorKey } = requestContext;
   const { deprecated, name } = listener.traffic;
   if (deprecated === null || (name !== "public" && name !== "admin")) return;
-  for (const deprecation of deprecated.ofRequest(name as DeprecatingApi, operation, request.url)) {
-    for (const [header, value] of Object.entries(deprecationHeaders(deprecation))) headers.set(header, value);
+  const used = deprecated.ofRequest(name as DeprecatingApi, operation, request.url);
+  for (const [header, value] of Object.entries(deprecationHeaders(used))) headers.set(header, value);
+  for (const deprecation of used) {
     const by = caller?.application.name ?? operatorKey?.name ?? null;
     deprecated.count(deprecation, Date.now(), by);
     const what = deprecatedName(deprecation);

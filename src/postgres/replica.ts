@@ -2,7 +2,7 @@ import type { Deliverer, EndpointNotification, Ownership } from "../domain/repli
 import { second } from "../domain/time.ts";
 import { EndpointOutbox } from "./exchange.ts";
 import { type Notifications, notify, topic } from "./notifications.ts";
-import type { Postgres } from "./pool.ts";
+import type { Queries } from "./pool.ts";
 import { endSilentPublishers } from "./positions.ts";
 import {
   assignment,
@@ -73,8 +73,12 @@ export class Replica implements Ownership {
   #endsSilentAt = Number.NEGATIVE_INFINITY;
   readonly #outbox: EndpointOutbox;
 
+  /**
+   * @param lease connections for nothing but leases, so that heartbeats do not wait for statements of other work
+   */
   constructor(
-    readonly db: Postgres,
+    readonly db: Queries,
+    readonly lease: Queries,
     readonly owned: OwnedShards,
     readonly notifications: Notifications,
     readonly mayServe: () => Promise<void> = async () => {},
@@ -89,7 +93,7 @@ export class Replica implements Ownership {
     this.#deliverer = deliverer;
     if (!this.#isListening) await this.notifications.start();
     this.#isListening = true;
-    await beat(this.db, this.owned.replica);
+    await beat(this.lease, this.owned.replica);
     await this.mayServe();
     await this.#heartbeat(deliverer);
     await this.#gaining;
@@ -108,8 +112,8 @@ export class Replica implements Ownership {
     this.#deliverer = null;
     await this.#runningHeartbeat;
     try {
-      await withdraw(this.db, this.owned.replica);
-      await notify(this.db, changedHands, this.owned.replica);
+      await withdraw(this.lease, this.owned.replica);
+      await notify(this.lease, changedHands, this.owned.replica);
     } catch {
       // The lease expires by itself.
     }
@@ -168,7 +172,7 @@ export class Replica implements Ownership {
   /** Sends a heartbeat, then hands over, releases and takes shards. */
   async #heartbeat(deliverer: Deliverer): Promise<void> {
     const [sentAt, sentAtTime] = [performance.now(), Date.now()];
-    const members = await beat(this.db, this.owned.replica);
+    const members = await beat(this.lease, this.owned.replica);
     this.#renewed(sentAt, sentAtTime);
     this.#forget(
       deliverer,
@@ -182,10 +186,10 @@ export class Replica implements Ownership {
     const surplus = members.shards.filter((one) => this.#isMine(one.shard) && !isMeant(one));
     if (surplus.length > 0) void this.#handOver(deliverer, shardsOf(surplus));
     const stranded = members.shards.filter((one) => !isMeant(one) && this.#isStranded(one));
-    if (stranded.length > 0) await release(this.db, this.owned.replica, stranded);
+    if (stranded.length > 0) await release(this.lease, this.owned.replica, stranded);
     const wanted = members.shards.filter((one) => isMeant(one) && this.#mayTake(one, members));
     if (wanted.length === 0) return;
-    const taken = await take(this.db, this.owned.replica, wanted);
+    const taken = await take(this.lease, this.owned.replica, wanted);
     this.owned.has(taken);
     this.#gaining = this.#gain(deliverer, new Set(shardsOf(taken)));
   }
@@ -273,7 +277,7 @@ export class Replica implements Ownership {
     for (const shard of shards) this.#handingOver.delete(shard);
     if (assigned.length === 0) return;
     try {
-      await release(this.db, this.owned.replica, assigned);
+      await release(this.lease, this.owned.replica, assigned);
       this.#notifyOthers();
     } catch {
       // The next heartbeat releases or takes the shards again. If this replica leaves, others take them after its
@@ -282,7 +286,7 @@ export class Replica implements Ownership {
   }
 
   #notifyOthers(): void {
-    notify(this.db, changedHands, this.owned.replica).catch(() => {}); // their next heartbeat shows it
+    notify(this.lease, changedHands, this.owned.replica).catch(() => {}); // their next heartbeat shows it
   }
 
   #scheduleLook(deliverer: Deliverer, inMs: number): void {

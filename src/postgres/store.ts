@@ -22,7 +22,7 @@ import { ClaimedDeliveries } from "./queue.ts";
 import { Replica } from "./replica.ts";
 import { retentionStore } from "./retention.ts";
 import { livestreams } from "./schema.ts";
-import { OwnedShards } from "./shards.ts";
+import { leaseMs, OwnedShards } from "./shards.ts";
 import { userStore } from "./users.ts";
 
 const oldestVersion = 15;
@@ -176,6 +176,12 @@ interface ReplicaOptions extends PoolOptions {
   readonly replica?: number | null | undefined;
 }
 
+/**
+ * The connections for heartbeats and for pulses of notifications. A heartbeat that takes longer than the lease is of no
+ * use.
+ */
+const leaseConnections = { connections: 2, statementTimeoutMs: leaseMs };
+
 interface OpenReplica {
   readonly store: Store;
   readonly ownership: Ownership;
@@ -196,10 +202,11 @@ export async function openPostgresReplica(
 ): Promise<OpenReplica> {
   const db = await openPostgres(settings, options, applying);
   const owned = new OwnedShards(replica ?? newReplica());
-  const notifications = new Notifications(direct, db);
+  const lease = openPool(settings, { ...leaseConnections, isPooled: options.isPooled === true });
+  const notifications = new Notifications(direct, lease);
   const store = storeOn(db, onFault, owned);
   const replicas = new ReplicaExchange(db, owned.replica, notifications);
-  const ownership = new Replica(db, owned, notifications, async () => {
+  const ownership = new Replica(db, lease, owned, notifications, async () => {
     // A newer version may have changed the database since it was opened.
     await appliedSteps(db);
     await mayServe(store);
@@ -208,7 +215,7 @@ export async function openPostgresReplica(
     replicas.close();
     ownership.close();
     await notifications.close();
-    await db.close();
+    await Promise.all([lease.close(), db.close()]);
   };
   return { store: Object.assign(store, { close }), ownership, replicas, takeSpace: () => takeSpace(db) };
 }

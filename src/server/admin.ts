@@ -121,6 +121,7 @@ export async function openAdminOnData(options: AppOnDataOptions): Promise<AdminO
       findings: async () => [],
       allowPrivateWebhooks,
       whyNotReady: async () => null,
+      isStopping: () => false,
       traffic: { public: new Traffic(), admin: new Traffic() },
       publicUrl: () => inProcess,
       adminUrl: () => inProcess,

@@ -179,6 +179,7 @@ async function startStages(options: AppOptions, stops: Stops): Promise<App> {
     },
     async stop() {
       core.life.phase = "stopping";
+      for (const { drain } of core.listening) drain();
       // Gives load balancers time to notice that the server is not ready.
       await Bun.sleep(config.drainDelay * second);
       await stops.stop(drainMs);
@@ -234,6 +235,8 @@ async function openCore(options: AppOptions, stops: Stops) {
     life,
     /** The listeners, and what else stops together with them. */
     listeners: new Stops(log),
+    /** The public and the admin listener, once they accept connections. */
+    listening: [] as Listening[],
   };
 }
 
@@ -348,6 +351,7 @@ function openListener(name: "public" | "admin", app: ServedApp, core: Core): Lis
   const listening = listen(app, { ...address, certificate });
   const replace = listening.replaceCertificate;
   if (certificate) certificateWatch.add({ name, certificate, replace });
+  core.listening.push(listening);
   return listening;
 }
 
@@ -514,6 +518,7 @@ async function startAdminListener(
       await storage.check();
       return storage.problem;
     },
+    isStopping: () => life.phase === "stopping",
     traffic: {
       public: publicListener.traffic,
       admin: new Traffic("admin", { counter, deprecated, traces: tracing?.requestsOf(true) ?? null }),

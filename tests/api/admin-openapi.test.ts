@@ -70,6 +70,7 @@ describe("the admin document", () => {
       trail: new AuditTrail({ store, log: createLog("off"), now: Date.now }),
       allowPrivateWebhooks: false,
       whyNotReady: async () => null,
+      isStopping: () => false,
       limiter: rateLimiter(Date.now),
       traffic: { public: new Traffic(), admin: new Traffic() },
       publicUrl: () => "http://127.0.0.1:8080",

@@ -175,19 +175,31 @@ describe("signals", () => {
     expect(await served.end("SIGTERM")).toBe(1);
   });
 
-  test("after SIGTERM the server is not ready, and serves until the drain delay is over", async () => {
+  test("after SIGTERM the server is not ready, and serves until the drain delay is over, on connections that end", async () => {
     const served = await start(["--drain-delay", "1"]);
     const { publicUrl, adminUrl } = served;
+    const ready = (query = "") => fetch(`${adminUrl}/readyz${query}`);
+    const served200 = async () => {
+      const answers = [await fetch(`${adminUrl}/healthz`), await fetch(`${publicUrl}/public/v1/categories`)];
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      return answers.map(({ headers }) => headers.get("connection"));
+    };
+    expect((await ready("?stopping=404")).status).toBe(200);
+    expect((await ready("?stopping=405")).status).toBe(400);
+    expect(await served200()).not.toContain("close");
     served.kill("SIGTERM");
     const startedAt = performance.now();
-    const ready = () => fetch(`${adminUrl}/readyz`);
     await until(async () => (await ready()).status === 503);
-    expect(await (await ready()).json()).toMatchObject({
-      code: "unavailable",
-      message: "The server is stopping",
-    });
-    expect((await fetch(`${adminUrl}/healthz`)).status).toBe(200);
-    expect((await fetch(`${publicUrl}/public/v1/categories`)).status).toBe(200);
+    for (const [query, status, code] of [
+      ["", 503, "unavailable"],
+      ["?stopping=503", 503, "unavailable"],
+      ["?stopping=404", 404, "not_found"],
+    ] as const) {
+      const answer = await ready(query);
+      expect([query, answer.status]).toEqual([query, status]);
+      expect(await answer.json()).toMatchObject({ code, message: "The server is stopping" });
+    }
+    expect(await served200()).toEqual(["close", "close"]);
     await until(() =>
       fetch(`${publicUrl}/public/v1/categories`).then(
         () => false,

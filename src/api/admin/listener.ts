@@ -215,6 +215,8 @@ export interface AdminDeps {
   readonly trustedProxies?: TrustedProxies | null;
   /** The reason why the server is not ready; null when it is ready. */
   readonly whyNotReady: () => Promise<string | null>;
+  /** Whether the server was told to stop, and still serves. */
+  readonly isStopping: () => boolean;
   /** The requests of each listener. */
   readonly traffic: Readonly<Record<"public" | "admin", Traffic>>;
   /** The external URL of the public listener, without a trailing slash. */

@@ -8,7 +8,7 @@ import { day, hour, isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { commit, version } from "../../runtime/version.ts";
 import { answer, listOf, noContent } from "../http/answers.ts";
-import { IsoTimestamp, Message, named } from "../http/parameters.ts";
+import { ChoiceParameter, IsoTimestamp, Message, named } from "../http/parameters.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import { type AdminDeps, type AdminListener, operators, readers } from "./listener.ts";
 
@@ -21,9 +21,9 @@ function says<Status extends string>(name: string, status: Status) {
 
 /**
  * `/healthz`: 200 while the process answers. `/readyz`: 200 when the server should get requests, else 503 with the
- * reason. Neither needs a key.
+ * reason, or 404 where the check wants that for a server that is stopping. Neither needs a key.
  */
-export function healthRoutes(app: AdminListener, { whyNotReady }: AdminDeps): void {
+export function healthRoutes(app: AdminListener, { whyNotReady, isStopping }: AdminDeps): void {
   app.get("/healthz", () => ({ status: "ok" as const }), {
     keyless: true,
     response: { 200: says("Health", "ok") },
@@ -36,14 +36,25 @@ export function healthRoutes(app: AdminListener, { whyNotReady }: AdminDeps): vo
 
   app.get(
     "/readyz",
-    async () => {
+    async ({ query }) => {
       const reason = await whyNotReady();
       if (reason === null) return { status: "ready" as const };
+      if (query.stopping === "404" && isStopping()) throw new DomainError("not_found", reason);
       throw new DomainError("unavailable", reason, { retryAfterSeconds: 1, isLogged: true });
     },
     {
       keyless: true,
+      query: Type.Object({
+        stopping: Type.Optional(
+          ChoiceParameter(["404", "503"], {
+            default: "503",
+            description:
+              "Status while the server is stopping and still serves. With 404, HAProxy's `http-check disable-on-404` sends it no new requests, and completes those in progress.",
+          }),
+        ),
+      }),
       response: { 200: says("Readiness", "ready") },
+      errors: ["not_found"],
       detail: {
         operationId: "getReadiness",
         tags: ["Health"],

@@ -213,6 +213,11 @@ export interface Listening {
    */
   replaceCertificate(certificate: Certificate): void;
   /**
+   * From now on each response ends its connection, so that clients and proxies keep none open when the listener stops.
+   * It goes on accepting connections.
+   */
+  drain(): void;
+  /**
    * Closes connections without a request in progress. From then on each response ends its connection, until the next
    * call with 0.
    * @param excess the number of descriptors to set free
@@ -270,6 +275,7 @@ export function listen(app: ServedApp, address: Address): Listening {
   const { fetch } = app.compile();
   const context = app.decorator.listenerContext;
   const inProgress = new Set<Request>();
+  let isDraining = false;
   const options = {
     hostname,
     development: false,
@@ -314,8 +320,12 @@ export function listen(app: ServedApp, address: Address): Listening {
       former.add(last);
       void last.stop().then(() => former.delete(last));
     },
+    drain() {
+      isDraining = true;
+      context.endsConnections = true;
+    },
     makeRoom(excess, limit) {
-      context.endsConnections = excess > 0;
+      context.endsConnections = isDraining || excess > 0;
       if (excess === 0) return;
       const atMost = excess - server.closeIdleConnections();
       const ports = Array.from(inProgress, (request) => server.requestIP(request)?.port ?? 0);

@@ -1,24 +1,25 @@
-import { afterAll, describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { OnairError } from "../../../src/client/http.ts";
+import { followStream } from "../../../src/client/stream.ts";
 import { schemaSteps } from "../../../src/postgres/migrations.ts";
 import type { Migration } from "../../../src/store/applied-migrations.ts";
 import { type FaultReport, faultRun, type TestReplica } from "../../support/fault-run.ts";
 import { otherBuild } from "../../support/other-build.ts";
 import { unusedPort } from "../../support/ports.ts";
 import { administer, bareDatabase, hasPostgres } from "../../support/postgres.ts";
-import { fromSource } from "../../support/process.ts";
-import { hasProxy, startProxy } from "../../support/proxies.ts";
-import { temporaryDirectory } from "../../support/server.ts";
+import { program } from "../../support/process.ts";
+import { type Change, hasProxy, type ProxyName, startProxy } from "../../support/proxies.ts";
+import { event, subscribe } from "../../support/publishing.ts";
+import { ownDirectory } from "../../support/server.ts";
+import { until } from "../../support/until.ts";
 
 /*
- * Three replicas behind HAProxy are replaced by another build, one after the other, under load, and back.
+ * Three replicas behind a proxy are replaced by another build, one after the other, under load, and back.
  */
 
 setDefaultTimeout(300_000);
-
-const directory = temporaryDirectory();
-afterAll(directory.remove);
 
 const added: Migration = {
   name: "9000_colours.additive",
@@ -35,8 +36,8 @@ const stricter: Migration = {
   sql: "ALTER TABLE settings ADD CONSTRAINT has_key CHECK (key <> '');",
 };
 
-const build = (name: string, migrations: readonly Migration[]) =>
-  otherBuild(join(directory.path, name), { version: "9.9.9", migrations });
+const build = (migrations: readonly Migration[]) =>
+  otherBuild(ownDirectory(), { version: "9.9.9", migrations });
 
 async function database(): Promise<string> {
   const { url, drop } = await bareDatabase();
@@ -44,8 +45,47 @@ async function database(): Promise<string> {
   return url;
 }
 
-/** As long as HAProxy takes until it sends requests to a replica again. */
+/** As long as each proxy takes until it sends requests to a replica again. */
 const untilUsedMs = 2_500;
+
+/** As docs/upgrading.md says for replicas. */
+const env = { ONAIR_DRAIN_DELAY: "3" };
+
+const hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3"] as const;
+
+interface Documented {
+  readonly file: string;
+  /** The text of the last server in the file, which becomes two servers. */
+  readonly last: string;
+  /** The text before the port of the checks. */
+  readonly check?: string;
+}
+
+const proxies: Readonly<Record<ProxyName, Documented>> = {
+  haproxy: {
+    file: "haproxy-replicas.cfg",
+    last: "  server two 10.0.0.2:8080\n",
+    check: "check port ",
+  },
+  caddy: { file: "Caddyfile-replicas", last: " 10.0.0.2:8080", check: "health_port " },
+  nginx: { file: "nginx-replicas.conf", last: "    server 10.0.0.2:8080 max_fails=1 fail_timeout=10s;\n" },
+};
+
+/** Starts a proxy with its file of docs/proxies, in front of replicas with these ports on each of `hosts`. */
+async function proxyOf(name: ProxyName, [port, adminPort]: readonly [number, number]) {
+  const { file, last, check } = proxies[name];
+  const servers = hosts
+    .slice(1)
+    .map((host, i) => last.replace("10.0.0.2:8080", `${host}:${port}`).replace("two", `two${i}`));
+  const changes: Change[] = [
+    ["10.0.0.1:8080", `${hosts[0]}:${port}`],
+    [last, servers.join("")],
+  ];
+  if (check) changes.push([`${check}8081`, check + adminPort]);
+  const proxy = await startProxy(name, file, changes);
+  onTestFinished(proxy.stop);
+  return proxy.url;
+}
 
 /** Replaces the replicas one after the other, as `docs/upgrading.md` says. */
 async function replaceEach(replicas: readonly TestReplica[], command: readonly string[]): Promise<void> {
@@ -78,7 +118,7 @@ function requests(url: string, token: string) {
         (error) => String(error),
       );
       answers.set(`${method} ${status}`, (answers.get(`${method} ${status}`) ?? 0) + 1);
-      await Bun.sleep(20);
+      await Bun.sleep(10);
     }
   };
   // Of a type that is not published.
@@ -86,7 +126,7 @@ function requests(url: string, token: string) {
   const all = [
     send("GET", "/public/v1/users?id=1001"),
     send("GET", "/public/v1/categories"),
-    send("POST", "/public/v1/events/subscriptions", subscription),
+    ...Array.from({ length: 3 }, () => send("POST", "/public/v1/events/subscriptions", subscription)),
   ];
   return {
     async stop() {
@@ -97,62 +137,109 @@ function requests(url: string, token: string) {
   };
 }
 
+/** Reads an event stream through a URL, and continues it where it breaks off. */
+async function followed(url: string, { server }: TestReplica) {
+  const application = await server.application({ delivery: "stream", rate_limit: 0 });
+  await subscribe(server, application, [event("channel.followed").name]);
+  const ending = new AbortController();
+  const sequences: number[] = [];
+  const refusals: string[] = [];
+  let connections = 0;
+  const source = {
+    fetch: (path: string, init: RequestInit) => {
+      const headers = { ...init.headers, authorization: `Bearer ${application.token}` };
+      return fetch(url + path, { ...init, headers });
+    },
+  };
+  const reading = (async () => {
+    for await (const { data } of followStream(source, {
+      signal: ending.signal,
+      connected: () => connections++,
+      interrupted: (reason) => reason instanceof OnairError && refusals.push(reason.message),
+    }))
+      sequences.push(Number(JSON.parse(data).headers["onair-sequence"]));
+  })();
+  await until(() => connections > 0);
+  return {
+    /** Waits for one more event, and gives what was read. */
+    async stop() {
+      const { length } = sequences;
+      await until(() => sequences.length > length);
+      ending.abort();
+      await reading;
+      return { sequences, refusals, connections };
+    },
+  };
+}
+
 function expectPromises({ problems, acknowledged }: FaultReport): void {
   expect(problems).toEqual([]);
   expect(acknowledged).toBeGreaterThan(100);
 }
 
-describe.skipIf(!hasPostgres || !hasProxy("haproxy"))("three replicas under load", () => {
-  test.each<[string, readonly Migration[]]>([
-    ["the same migrations", []],
-    ["an additive migration", [added]],
-  ])("are replaced by a build with %s, and back: no request fails", async (name, migrations) => {
-    const next = build(name.replaceAll(" ", "-"), migrations);
-    const ports: [number, number][] = [];
-    for (let i = 0; i < 3; i++) ports.push([await unusedPort(), await unusedPort()]);
-    const lines = ports.map(([port, admin], i) => `  server s${i} 127.0.0.1:${port} check port ${admin}\n`);
-    const url = await database();
-    const report = await faultRun({
-      database: url,
-      replicas: ports.map((ports) => ({ ports, command: fromSource })),
-      async faults(replicas, { allServed }) {
-        const [first] = replicas as readonly [TestReplica, ...TestReplica[]];
-        const proxy = await startProxy("haproxy", "haproxy-replicas.cfg", [
-          ["  server one 10.0.0.1:8080\n", lines.join("")],
-          ["  server two 10.0.0.2:8080\n", ""],
-        ]);
-        onTestFinished(proxy.stop);
-        const { token } = await first.server.application({
-          webhook_url: "http://127.0.0.1:9/",
-          rate_limit: 0,
-        });
-        const load = requests(proxy.url, token);
-        const former = await versionOf(first);
-        await replaceEach(replicas, next);
-        await allServed();
-        expect(await Promise.all(replicas.map(versionOf))).toEqual(["9.9.9", "9.9.9", "9.9.9"]);
-        await replaceEach(replicas, fromSource);
-        await allServed();
-        expect(await versionOf(first)).toBe(former);
-        const answers = await load.stop();
-        expect([...answers.keys()].sort()).toEqual(["GET 200", "POST 200"]);
-      },
-    });
-    expectPromises(report);
-    const applied = await administer<{ name: string }>(
-      url,
-      "SELECT name FROM onair_migrations ORDER BY number",
-    );
-    expect(applied.map(({ name }) => name)).toEqual([...schemaSteps, ...migrations].map(({ name }) => name));
-  });
+describe.skipIf(!hasPostgres)("three replicas under load", () => {
+  test.each<[ProxyName, string, readonly Migration[], boolean]>([
+    ["haproxy", "an additive migration, and back", [added], true],
+    ["caddy", "the same migrations", [], false],
+    ["nginx", "the same migrations", [], false],
+  ])(
+    "behind %s are replaced by a build with %s: no request fails",
+    async (proxy, _, migrations, isAlsoBack) => {
+      if (!hasProxy(proxy)) return;
+      const next = build(migrations);
+      const ports = [await unusedPort(), await unusedPort()] as const;
+      const url = await database();
+      const report = await faultRun({
+        database: url,
+        replicas: hosts.map((host) => ({
+          ports,
+          command: program,
+          env: { ...env, ONAIR_HOST: host, ONAIR_ADMIN_HOST: host },
+        })),
+        async faults(replicas, { allServed }) {
+          const [first] = replicas as readonly [TestReplica, ...TestReplica[]];
+          const proxyUrl = await proxyOf(proxy, ports);
+          const { token } = await first.server.application({
+            webhook_url: "http://127.0.0.1:9/",
+            rate_limit: 0,
+          });
+          const load = requests(proxyUrl, token);
+          const stream = await followed(proxyUrl, first);
+          const former = await versionOf(first);
+          await replaceEach(replicas, next);
+          await allServed();
+          expect(await Promise.all(replicas.map(versionOf))).toEqual(["9.9.9", "9.9.9", "9.9.9"]);
+          if (isAlsoBack) {
+            await replaceEach(replicas, program);
+            await allServed();
+            expect(await versionOf(first)).toBe(former);
+          }
+          const { sequences, refusals, connections } = await stream.stop();
+          const answers = await load.stop();
+          expect([...answers.keys()].sort()).toEqual(["GET 200", "POST 200"]);
+          expect(refusals).toEqual([]);
+          expect(connections).toBeGreaterThan(1);
+          expect(sequences).toEqual(sequences.map((_, i) => (sequences[0] ?? 0) + i));
+        },
+      });
+      expectPromises(report);
+      const applied = await administer<{ name: string }>(
+        url,
+        "SELECT name FROM onair_migrations ORDER BY number",
+      );
+      expect(applied.map(({ name }) => name)).toEqual(
+        [...schemaSteps, ...migrations].map(({ name }) => name),
+      );
+    },
+  );
 
   test("refuse a build with another migration, and go on; all stopped, it starts, and the former is refused", async () => {
-    const next = build("another-migration", [stricter]);
-    const log = join(directory.path, "log");
+    const next = build([stricter]);
+    const log = join(ownDirectory(), "log");
     const said = () => readFileSync(log, "utf8");
     const report = await faultRun({
       database: await database(),
-      replicas: [{ log, command: fromSource }, { command: fromSource }],
+      replicas: [{ log, command: program }, { command: program }],
       async faults(replicas, { allServed }) {
         const [first, second] = replicas as readonly [TestReplica, TestReplica];
         expect(await first.end("SIGTERM")).toBe(0);
@@ -162,7 +249,7 @@ describe.skipIf(!hasPostgres || !hasProxy("haproxy"))("three replicas under load
         expect(await second.end("SIGTERM")).toBe(0);
         await first.start(next);
         await allServed();
-        await expect(second.start(fromSource)).rejects.toThrow("it ended with 2");
+        await expect(second.start(program)).rejects.toThrow("it ended with 2");
         await second.start(next);
         await allServed();
       },

@@ -1,5 +1,4 @@
-import { type CopyCounts, copiedNouns } from "../domain/copy.ts";
-import { copyData } from "../operations/copy.ts";
+import { copyData, reopenData } from "../operations/copy.ts";
 import { type Environment, readSecret } from "../server/settings/read-config.ts";
 import { storageAt } from "../server/storage.ts";
 import { type DataLocation, readDatabaseUrl, shownDataLocation, shownLocation } from "../store/location.ts";
@@ -82,7 +81,7 @@ function readLocation(
 }
 
 async function reopen(from: DataLocation): Promise<void> {
-  const wasMarked = await (await storageAt(from)).reopen();
+  const wasMarked = await reopenData(await storageAt(from));
   const location = shownDataLocation(from);
   await print(wasMarked ? `${location} can be served again.` : `${location} was not marked as moved.`);
 }
@@ -96,15 +95,14 @@ function serving(location: DataLocation): string {
   return `onair serve --database "${url}"`;
 }
 
-const rowsOf = (counts: CopyCounts) => copiedNouns.reduce((sum, noun) => sum + counts[noun], 0);
-
 async function copyAll(from: DataLocation, to: DataLocation, out: Output): Promise<void> {
   const took = stopwatch();
   let display: { end(): void } | null = null;
   const progress: Progress & { rows: number } = { bytes: 0, totalBytes: null, rows: 0 };
   const { counts, damagedBodies } = await copyData(await storageAt(from), await storageAt(to), {
-    counted(counts) {
-      display = showProgress(Object.assign(progress, { totalRows: rowsOf(counts) }));
+    counted({ attempts: _, ...rows }) {
+      const totalRows = Object.values(rows).reduce((sum, count) => sum + count, 0);
+      display = showProgress(Object.assign(progress, { totalRows }));
     },
     copied(rows) {
       progress.rows += rows;

@@ -1,6 +1,6 @@
-import { type CopyCounts, type CopySource, type CopyTarget, copiedNouns } from "../domain/copy.ts";
 import { StoreError } from "../domain/store.ts";
-import { shownDataLocation } from "../store/location.ts";
+import { type CopiedData, type CopyCounts, type CopyTarget, moved } from "../store/copy.ts";
+import { namedDataLocation, shownDataLocation } from "../store/location.ts";
 import type { DataStorage } from "../store/storage.ts";
 
 /** The result of a copy. */
@@ -12,7 +12,7 @@ interface Copied {
 
 /** Callbacks for the progress of a copy. */
 interface CopyProgress {
-  /** Called with the rows of each noun in the source. */
+  /** Called with the rows of each table in the source. */
   counted(counts: CopyCounts): void;
   copied(rows: number): void;
 }
@@ -23,38 +23,63 @@ interface CopyProgress {
  * fails, the source stays marked, because the target may be complete. Throws `StoreError`.
  */
 export async function copyData(from: DataStorage, to: DataStorage, progress: CopyProgress): Promise<Copied> {
+  const place = shownDataLocation(to.location);
+  const source = await from.openToCopy();
   let isBegun = false;
   try {
-    return await from.copyFrom(shownDataLocation(to.location), (source) =>
-      to.copyTo((target) => {
-        isBegun = true;
-        return copyAll(source, target, progress);
-      }),
-    );
+    const marked = await source.mark();
+    if (marked !== null && marked !== place)
+      throw moved(shownDataLocation(from.location), namedDataLocation(from.location), marked);
+    let isMarkKept = marked !== null;
+    try {
+      await source.setMark(place);
+      return await source.read((data) =>
+        to.copyTo(async (target) => {
+          isBegun = true;
+          const copied = await copyAll(data, target, progress);
+          isMarkKept = true;
+          return copied;
+        }),
+      );
+    } catch (error) {
+      if (!isMarkKept) await source.setMark(null).catch(() => {}); // the first error is the one to report
+      throw error;
+    }
   } catch (error) {
     if (!isBegun) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreError(
       `${reason.replace(/\.?$/, ".")} The copy was interrupted: run the same command to begin it again.`,
     );
+  } finally {
+    await source.close();
   }
 }
 
-async function copyAll(source: CopySource, target: CopyTarget, progress: CopyProgress): Promise<Copied> {
-  const counts = await source.counts();
+async function copyAll(data: CopiedData, target: CopyTarget, progress: CopyProgress): Promise<Copied> {
+  const counts = await data.counts();
   progress.counted(counts);
-  for (const noun of copiedNouns) {
-    for await (const rows of source.rows(noun)) {
-      await target.add(noun, rows);
-      progress.copied(rows.length);
-    }
+  for await (const rows of data.rows()) {
+    await target.add(rows);
+    progress.copied(rows.rows.length);
   }
   await target.derive();
   const copied = await target.counts();
-  for (const noun of [...copiedNouns, "attempts"] as const) {
-    if (copied[noun] === counts[noun]) continue;
-    throw new StoreError(`The source has ${counts[noun]} ${noun}, but the target has ${copied[noun]}`);
+  for (const [table, count] of Object.entries(counts)) {
+    if (copied[table] === count) continue;
+    throw new StoreError(`The source has ${count} ${table}, but the target has ${copied[table]}`);
   }
-  source.keepMark();
-  return { counts, damagedBodies: source.damagedBodies };
+  return { counts, damagedBodies: data.damagedBodies };
+}
+
+/** Removes the mark of data that was moved. Returns false when there is none. Throws `StoreError`. */
+export async function reopenData(from: DataStorage): Promise<boolean> {
+  const source = await from.openToCopy();
+  try {
+    const isMarked = (await source.mark()) !== null;
+    await source.setMark(null);
+    return isMarked;
+  } finally {
+    await source.close();
+  }
 }

@@ -60,9 +60,8 @@ export function databaseStorage(database: DatabaseSettings): SharedStorage {
     },
     // It would take as long as opening the store for writing.
     openReadingIfReady: async () => null,
-    copyFrom: async (to, work) => (await copying()).copyingFromDatabase(directSettings, to, work),
-    copyTo: async (work) => (await copying()).copyingToDatabase(directSettings, work),
-    reopen: async () => (await copying()).reopenDatabase(directSettings),
+    openToCopy: async () => (await copying()).databaseToCopy(directSettings),
+    copyTo: async (work) => (await copying()).copyToDatabase(directSettings, work),
 
     schema,
     async migrate(applying) {

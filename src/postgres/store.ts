@@ -1,7 +1,7 @@
-import { copyingSetting, incompleteMessage } from "../domain/copy.ts";
 import { newReplica } from "../domain/ids.ts";
 import type { Ownership, ReplicaLink } from "../domain/replicas.ts";
 import { type OnFault, type Store, StoreError } from "../domain/store.ts";
+import { copyingSetting, incomplete } from "../store/copy.ts";
 import { livestreamStore } from "../store/drizzle/livestreams.ts";
 import { commonNouns } from "../store/drizzle/nouns.ts";
 import { statisticStore } from "../store/drizzle/statistics.ts";
@@ -65,7 +65,7 @@ export async function schemaOf(settings: ConnectionSettings): Promise<{
     const applied = await appliedSteps(pool);
     if (applied > 0) {
       const copying = await pool.run("SELECT FROM settings WHERE key = $1", [copyingSetting]);
-      if (copying.length > 0) throw new StoreError(incompleteMessage(shownLocation(settings)), true);
+      if (copying.length > 0) throw incomplete(shownLocation(settings));
     }
     const names = schemaSteps.map(({ name }) => name);
     return { applied: names.slice(0, applied), pending: names.slice(applied) };

@@ -27,7 +27,7 @@ export function userStore(db: Postgres, dialect: Dialect): UserStore {
 
   return {
     ...userRecords(dialect, {
-      putting: (now) => ({ put: (orm, batch) => put(orm, batch, now) }),
+      putting: (now) => ({ put: (orm, batch) => putUsers(orm, batch, now) }),
       // The expression of the index `users_username`.
       isNamed: (username) => sql`lower(${users.username} COLLATE "C") = lower(${username} COLLATE "C")`,
       // The row in `user_search` is removed by cascade.
@@ -42,7 +42,7 @@ export function userStore(db: Postgres, dialect: Dialect): UserStore {
  * Stores users with their search terms. Raw SQL, because drizzle has no statement that writes to two tables. Platforms
  * report all users again every night, most of them unchanged; unchanged rows are not written.
  */
-function* put(orm: Orm, batch: readonly NewUser[], now: string): Work<void> {
+export function* putUsers(orm: Orm, batch: readonly NewUser[], now: string): Work<void> {
   const rows = batch.map((user) => ({ ...user, folded: foldedNames(user) }));
   const terms = sql.param(rows.map(({ folded }) => `{${termsOf(folded)}}`));
   yield* execute(

@@ -1,20 +1,7 @@
-import {
-  type CopySource,
-  type CopyTarget,
-  copyingSetting,
-  incompleteMessage,
-  movedMessage,
-  movedSetting,
-} from "../domain/copy.ts";
 import type { Ownership, ReplicaLink } from "../domain/replicas.ts";
 import type { DatabaseFacts, KindSizes } from "../domain/sizes.ts";
-import {
-  type CheckStorage,
-  type OnFault,
-  type StorageFault,
-  type Store,
-  StoreError,
-} from "../domain/store.ts";
+import type { CheckStorage, OnFault, StorageFault, Store } from "../domain/store.ts";
+import { type CopySource, type CopyTarget, copyingSetting, incomplete, moved, movedSetting } from "./copy.ts";
 import { type DataLocation, namedDataLocation, shownDataLocation } from "./location.ts";
 
 /** A store that is open for writing. */
@@ -73,12 +60,10 @@ export interface DataStorage {
    * yet.
    */
   openReadingIfReady(onFault: OnFault, writer: Pick<Store, "deliveries">): Promise<Store | null>;
-  /** Calls `work` with the data to copy; it is marked as moved to `to` unless that fails. */
-  copyFrom<T>(to: string, work: (source: CopySource) => Promise<T>): Promise<T>;
+  /** Opens data that no server uses as the source of a copy. */
+  openToCopy(): Promise<CopySource>;
   /** Calls `work` with the store to fill. The data is usable once `work` has succeeded; else it is removed. */
   copyTo<T>(work: (target: CopyTarget) => Promise<T>): Promise<T>;
-  /** Removes the mark of data that was moved; returns false when there is none. */
-  reopen(): Promise<boolean>;
 }
 
 /** A host of a database that accepts writes. */
@@ -105,11 +90,10 @@ export interface DatabaseStorage extends DataStorage {
 
 /** Throws a `StoreError` when the data was moved to another location, or a copy to this location is incomplete. */
 export async function requireNotMoved(store: Pick<Store, "settings">, location: DataLocation): Promise<void> {
-  const named = shownDataLocation(location);
-  if ((await store.settings.get(copyingSetting)) !== null)
-    throw new StoreError(incompleteMessage(named), true);
+  const shown = shownDataLocation(location);
+  if ((await store.settings.get(copyingSetting)) !== null) throw incomplete(shown);
   const to = await store.settings.get(movedSetting);
-  if (to !== null) throw new StoreError(movedMessage(named, namedDataLocation(location), to), true);
+  if (to !== null) throw moved(shown, namedDataLocation(location), to);
 }
 
 /** Closes the store if the check rejects. */

@@ -1,16 +1,17 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { join } from "node:path";
 import { type Column, getTableColumns } from "drizzle-orm";
-import { copiedNouns, copiedSettings } from "../../src/domain/copy.ts";
-import { sqliteTables } from "../../src/store/sqlite/copy.ts";
+import { copiedSettings } from "../../src/store/copy.ts";
+import { sqliteCopied } from "../../src/store/sqlite/copy.ts";
 import { keptBody } from "../../src/store/sqlite/delivery-rows.ts";
 import { openDatabase } from "../../src/store/sqlite/open.ts";
+import { attempts } from "../../src/store/sqlite/schema.ts";
 import { ownDirectory } from "./server.ts";
 
-type Noun = keyof typeof sqliteTables;
 type Row = Record<string, SQLQueryBindings>;
 
-const nouns: readonly Noun[] = [...copiedNouns, "attempts"];
+/** The tables with copied rows, by name. */
+export const filledTables = new Map([...sqliteCopied, ["attempts", attempts]]);
 
 /** The `n`th value for a column: contains the column's name and characters that JSON and SQL must escape. */
 function filling(name: string, column: Column, n: number): SQLQueryBindings {
@@ -32,7 +33,7 @@ const partSize = 2 ** 28;
  * Two deliveries of one event in two partitions of the log, one of them pending after an attempt; and an event without
  * deliveries.
  */
-const log: Partial<Record<Noun, readonly Row[]>> = {
+const log: Readonly<Record<string, readonly Row[]>> = {
   events: [
     {
       seq: 1,
@@ -46,8 +47,6 @@ const log: Partial<Record<Noun, readonly Row[]>> = {
       first_delivery: partSize + 1,
       deliveries: 0,
       version: 1,
-      broadcaster_user_id: 0,
-      name: "",
       body: null,
       published_at: 1_700_000_000_001,
     },
@@ -80,37 +79,32 @@ const log: Partial<Record<Noun, readonly Row[]>> = {
 export function filledDirectory(): string {
   const directory = ownDirectory();
   const { db, close } = openDatabase(directory);
-  for (const noun of nouns) for (const n of [1, 2]) insert(db, noun, n);
+  for (const name of filledTables.keys()) for (const n of [1, 2]) insert(db, name, n);
   db.run("UPDATE tokens SET user_id = NULL WHERE expires_at % 2 = 0");
   close();
   return directory;
 }
 
-function insert(db: Database, noun: Noun, n: number): void {
-  const columns: [string, Column][] = Object.entries(getTableColumns(sqliteTables[noun]));
+function insert(db: Database, name: string, n: number): void {
+  const table = filledTables.get(name);
+  if (!table) throw new Error(`${name} is not copied`);
+  const columns: [string, Column][] = Object.entries(getTableColumns(table));
   const row = { ...Object.fromEntries(columns.map(([name, column]) => [name, filling(name, column, n)])) };
-  Object.assign(row, log[noun]?.[n - 1]);
+  Object.assign(row, log[name]?.[n - 1]);
   const names = Object.keys(row);
   db.query(
-    `INSERT INTO ${noun} (${names.map((name) => `"${name}"`).join()}) VALUES (${names.map(() => "?").join()})`,
+    `INSERT INTO ${name} (${names.map((name) => `"${name}"`).join()}) VALUES (${names.map(() => "?").join()})`,
   ).run(...Object.values(row));
 }
 
-/**
- * The rows of each copied table. The sequence numbers of an event without deliveries are left out, because its
- * position among the others changes on the way through PostgreSQL.
- */
+/** The rows of each copied table. The place of an event without deliveries among the deliveries is not kept. */
 export function rowsIn(directory: string): Record<string, unknown[]> {
   const db = new Database(join(directory, "onair.db"), { readonly: true });
-  const rows = nouns.map((noun) => {
-    const where = noun === "settings" ? `WHERE ${copiedSettings}` : "";
-    const found = db.query<Row, []>(`SELECT * FROM ${noun} ${where} ORDER BY 1, 2`).all();
-    for (const row of found) {
-      if (noun !== "events" || row["deliveries"] !== 0) continue;
-      delete row["seq"];
-      delete row["first_delivery"];
-    }
-    return [noun, found];
+  const rows = [...filledTables.keys()].map((name) => {
+    const from = name === "settings" ? copiedSettings : name;
+    const found = db.query<Row, []>(`SELECT * FROM ${from} ORDER BY 1, 2`).all();
+    for (const row of found) if (name === "events" && row["deliveries"] === 0) delete row["first_delivery"];
+    return [name, found];
   });
   db.close();
   return Object.fromEntries(rows);

@@ -1,22 +1,20 @@
-import { Database, type SQLQueryBindings } from "bun:sqlite";
+import { Database } from "bun:sqlite";
 import { closeSync, existsSync, openSync, renameSync } from "node:fs";
-import { type Column, getTableName } from "drizzle-orm";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Attempt } from "../../domain/deliveries.ts";
 import {
-  type CopiedNoun,
+  batchRows,
   type CopiedRow,
+  type CopiedRows,
   type CopyCounts,
   type CopySource,
   type CopyTarget,
-  copiedNouns,
   copiedSettings,
-  movedMessage,
   movedSetting,
   notEmpty,
-} from "../../domain/copy.ts";
-import type { Attempt } from "../../domain/deliveries.ts";
-import { StoreError } from "../../domain/store.ts";
-import { columnsOf } from "../drizzle/dialect.ts";
+  tooOld,
+} from "../copy.ts";
+import { columnsOf, copiedTables } from "../drizzle/dialect.ts";
 import { attemptReader } from "./deliveries.ts";
 import { type KeptBody, keptBody, readableBody } from "./delivery-rows.ts";
 import { tables } from "./dialect.ts";
@@ -32,190 +30,134 @@ import {
 import { codeOf } from "./faults.ts";
 import { migrate, requireNoAdditions } from "./migrations.ts";
 import { inspect, openDatabase, schemaState } from "./open.ts";
+import { attempts } from "./schema.ts";
 import { fillingSearch } from "./search.ts";
 
 /** The tables of a data directory that are not copied, with the reason. */
 export const sqliteNotCopied: Readonly<Record<string, string>> = {
+  attempts: "are a part of their deliveries",
   staged_events: "is moved into events and deliveries when the source is opened",
   search_statistics: "is made of the users, with the index of the search",
   subscription_counts: "is kept by triggers",
   operator_sessions: "begin again by signing in",
 };
 
-/** The tables of a data directory that are copied. */
-export const sqliteTables = Object.fromEntries(
-  Object.values<SQLiteTable>(tables)
-    .map((table) => [getTableName(table), table] as const)
-    .filter(([name]) => !(name in sqliteNotCopied)),
-) as { readonly [Noun in CopiedNoun | "attempts"]: SQLiteTable };
-
-const batchRows = 500;
-
-/**
- * Copies from a data directory, which is locked and marked as moved for the whole copy. The mark is removed when `work`
- * fails before `keepMark` was called. Throws `StoreError`.
- */
-export async function copyingFromDirectory<T>(
-  directory: string,
-  to: string,
-  work: (source: CopySource) => Promise<T>,
-): Promise<T> {
-  const { db, close } = openNewest(directory);
-  try {
-    requireNoAdditions(db, directory);
-    const marked = markOf(db);
-    if (marked !== null && marked !== to)
-      throw new StoreError(movedMessage(directory, directory, marked), true);
-    db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [movedSetting, to]);
-    let isKept = marked !== null;
-    try {
-      const keepMark = () => {
-        isKept = true;
-      };
-      const damagedBodies: string[] = [];
-      return await work({
-        damagedBodies,
-        counts: async () => countsIn(db),
-        rows: (noun) => rowsOf(db, noun, damagedBodies),
-        keepMark,
-      });
-    } catch (error) {
-      if (!isKept) removeMark(db);
-      throw error;
-    }
-  } finally {
-    close();
-  }
-}
-
-/** Removes the mark of a directory. Returns false when there is none. Throws `StoreError`. */
-export function reopenDirectory(directory: string): boolean {
-  const { db, close } = openNewest(directory);
-  const wasMarked = markOf(db) !== null;
-  removeMark(db);
-  close();
-  return wasMarked;
-}
-
-function openNewest(directory: string) {
-  const lock = lockDirectory(directory);
-  try {
-    if (inspect(directory, schemaState).pending.length > 0) {
-      throw new StoreError(
-        `The data of ${directory} is of an older version. Migrate it first: onair migrate --data ${directory}`,
-        true,
-      );
-    }
-  } catch (error) {
-    lock.close();
-    throw error;
-  }
-  return openDatabase(directory, lock);
-}
-
-const markOf = (db: Database): string | null =>
-  db.query<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?").get(movedSetting)
-    ?.value ?? null;
-
-function removeMark(db: Database): void {
-  db.run("DELETE FROM settings WHERE key = ?", [movedSetting]);
-}
-
-async function* rowsOf(
-  db: Database,
-  noun: CopiedNoun,
-  damagedBodies: string[],
-): AsyncGenerator<readonly CopiedRow[]> {
-  const attemptsOf = attemptReader(db);
-  const columns = columnsOf(sqliteTables[noun]);
-  let batch: CopiedRow[] = [];
-  for (const row of db.query<Record<string, unknown>, []>(statementOf(noun)).iterate()) {
-    for (const [name, column] of columns) row[name] = asJson(column, row[name]);
-    if (noun === "events") {
-      const kept = row["body"] as KeptBody | null;
-      row["body"] = readableBody(kept)?.toString() ?? null;
-      if (kept !== null && row["body"] === null) damagedBodies.push(String(row["id"]));
-    }
-    if (noun === "deliveries") {
-      row["attempt_log"] = attemptsOf(Number(row["seq"]));
-      // A pending delivery without a time was in memory when its server ended. Such a delivery is due.
-      if (row["status"] === "pending") row["next_attempt_at"] ??= 0;
-    }
-    batch.push(row);
-    if (batch.length < batchRows) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
-}
+export const sqliteCopied = copiedTables<SQLiteTable>(tables, sqliteNotCopied, getTableConfig);
 
 /** Deliveries with their events, in a forced order of joining: by old statistics, SQLite may scan all events often. */
 const loggedDeliveries = "deliveries d CROSS JOIN events e NOT INDEXED ON e.seq = d.event_seq";
 
-function statementOf(noun: CopiedNoun): string {
-  if (noun === "deliveries") {
-    return `SELECT d.*, e.id AS event_id, e.name AS type, e.version, e.broadcaster_user_id, e.published_at
-      FROM ${loggedDeliveries} ORDER BY d.seq`;
+/** The tables whose copied rows are others than all of the table. */
+const exceptions: Readonly<
+  Record<string, { readonly columns?: string; readonly from: string; readonly order: string }>
+> = {
+  settings: { from: copiedSettings, order: "key" },
+  deliveries: {
+    columns: "d.*, e.id AS event_id, e.name AS type, e.version, e.broadcaster_user_id, e.published_at",
+    from: loggedDeliveries,
+    order: "d.seq",
+  },
+};
+
+const sourceOf = (table: string) => ({ columns: "*", from: table, order: "rowid", ...exceptions[table] });
+
+/** Opens the database of a directory as the source of a copy, and locks the directory. Throws `StoreError`. */
+export async function directoryToCopy(directory: string): Promise<CopySource> {
+  const lock = lockDirectory(directory);
+  try {
+    if (inspect(directory, schemaState).pending.length > 0)
+      throw tooOld(directory, `onair migrate --data ${directory}`);
+  } catch (error) {
+    lock.close();
+    throw error;
   }
-  const where = noun === "settings" ? `WHERE ${copiedSettings}` : "";
-  return `SELECT * FROM ${noun} ${where} ORDER BY rowid`;
+  const { db, close } = openDatabase(directory, lock);
+  const marked = db.query<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?");
+  return {
+    mark: async () => marked.get(movedSetting)?.value ?? null,
+    async setMark(to) {
+      if (to === null) db.run("DELETE FROM settings WHERE key = ?", [movedSetting]);
+      else db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [movedSetting, to]);
+    },
+    async read(work) {
+      requireNoAdditions(db, directory);
+      const damagedBodies: string[] = [];
+      return work({
+        damagedBodies,
+        counts: async () => countsIn(db),
+        rows: () => rowsOf(db, damagedBodies),
+      });
+    },
+    close: async () => close(),
+  };
 }
 
-/** Returns the number of rows of each noun. */
+async function* rowsOf(db: Database, damagedBodies: string[]): AsyncGenerator<CopiedRows> {
+  const attemptsOf = attemptReader(db);
+  for (const table of sqliteCopied.keys()) {
+    let rows: CopiedRow[] = [];
+    const { columns, from, order } = sourceOf(table);
+    const found = db.query<Record<string, CopiedRow[string]>, []>(
+      `SELECT ${columns} FROM ${from} ORDER BY ${order}`,
+    );
+    for (const row of found.iterate()) {
+      if (table === "events") {
+        const kept = row["body"] as KeptBody | null;
+        row["body"] = readableBody(kept)?.toString() ?? null;
+        if (kept !== null && row["body"] === null) damagedBodies.push(String(row["id"]));
+      }
+      if (table === "deliveries") {
+        row["attempt_log"] = JSON.stringify(attemptsOf(Number(row["seq"])));
+        // A pending delivery without a time was in memory when its server ended. Such a delivery is due.
+        if (row["status"] === "pending") row["next_attempt_at"] ??= 0;
+      }
+      rows.push(row);
+      if (rows.length < batchRows) continue;
+      yield { table, rows };
+      rows = [];
+    }
+    if (rows.length > 0) yield { table, rows };
+  }
+}
+
+/** Returns the number of rows of each copied table, and of attempts. */
 function countsIn(db: Database): CopyCounts {
   const counted = (from: string) =>
     db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()?.n ?? 0;
-  const froms: Partial<Record<CopiedNoun, string>> = {
-    settings: `settings WHERE ${copiedSettings}`,
-    deliveries: loggedDeliveries,
+  const counts = [...sqliteCopied.keys()].map((table) => [table, counted(sourceOf(table).from)]);
+  return {
+    ...Object.fromEntries(counts),
+    attempts: counted(`${loggedDeliveries} CROSS JOIN attempts a ON a.delivery_seq = d.seq`),
   };
-  const nouns = copiedNouns.map((noun) => [noun, counted(froms[noun] ?? noun)]);
-  const attempts = counted(`${loggedDeliveries} CROSS JOIN attempts a ON a.delivery_seq = d.seq`);
-  // A boundary: `Object.fromEntries` loses the names.
-  return { ...Object.fromEntries(nouns), attempts } as CopyCounts;
-}
-
-function asJson({ dataType }: Column, value: unknown): unknown {
-  if (value === null) return null;
-  if (dataType === "buffer") return `\\x${Buffer.from(value as Uint8Array).toString("hex")}`;
-  if (dataType === "boolean") return value === 1;
-  return dataType === "json" ? JSON.parse(String(value)) : value;
 }
 
 /**
  * Copies into a directory that has no database. The database is built in another file and renamed when `work` has
  * ended, so that an interrupted copy leaves nothing that a server takes for a database. Throws `StoreError`.
  */
-export async function copyingToDirectory<T>(
+export async function copyToDirectory<T>(
   directory: string,
   work: (target: CopyTarget) => Promise<T>,
 ): Promise<T> {
   const lock = lockDirectory(directory);
   const partial = copyingIn(directory);
+  let isFilled = false;
   try {
     if (existsSync(databaseIn(directory))) throw notEmpty(directory);
     removeDatabase(partial);
     const made = await filled(partial, work);
-    putInPlace(partial, directory);
-    return made;
-  } catch (error) {
-    removeDatabase(partial);
-    // Only errors of SQLite are about the target; errors of the source already say what is wrong.
-    throw codeOf(error) === "" ? error : explain(error, directory);
-  } finally {
-    lock.close();
-  }
-}
-
-/** Renames the finished copy to the database. Throws `StoreError`. */
-function putInPlace(partial: string, directory: string): void {
-  try {
+    isFilled = true;
     // SQLite leaves these files when a statement is still open as it closes the database.
     removeLog(partial);
     renameSync(partial, databaseIn(directory));
     sync(directory);
+    return made;
   } catch (error) {
-    throw explain(error, directory);
+    removeDatabase(partial);
+    // Until then, only errors of SQLite are about the target; errors of the source already say what is wrong.
+    throw isFilled || codeOf(error) !== "" ? explain(error, directory) : error;
+  } finally {
+    lock.close();
   }
 }
 
@@ -229,10 +171,10 @@ async function filled<T>(file: string, work: (target: CopyTarget) => Promise<T>)
     db.run("PRAGMA temp_store = MEMORY");
     db.run("PRAGMA foreign_keys = ON");
     migrate(db);
-    const addAll = db.transaction((noun: CopiedNoun, rows: readonly CopiedRow[]) => add(db, noun, rows));
+    const addAll = db.transaction((rows: CopiedRows) => add(db, rows));
     const made = await work({
       counts: async () => countsIn(db),
-      add: async (noun, rows) => addAll(noun, rows),
+      add: async (rows) => addAll(rows),
       async derive() {
         for (const _ of fillingSearch(db)) await Bun.sleep(0);
       },
@@ -244,22 +186,11 @@ async function filled<T>(file: string, work: (target: CopyTarget) => Promise<T>)
   }
 }
 
-function add(db: Database, noun: CopiedNoun, rows: readonly CopiedRow[]): void {
-  insert(db, noun, noun === "events" ? rows.map(withKeptBody) : rows);
-  if (noun !== "deliveries") return;
-  const attempts = rows.flatMap(({ seq, attempt_log }) =>
-    // A boundary: the source has read these attempts.
-    (attempt_log as readonly Attempt[]).map(({ timings, ...rest }, i) => ({
-      ...rest,
-      delivery_seq: seq,
-      number: i + 1,
-      dns_ms: timings.dnsMs,
-      connect_ms: timings.connectMs,
-      tls_ms: timings.tlsMs,
-      first_byte_ms: timings.firstByteMs,
-    })),
-  );
-  insert(db, "attempts", attempts);
+function add(db: Database, { table: name, rows }: CopiedRows): void {
+  const table = sqliteCopied.get(name);
+  if (!table) throw new Error(`${name} is not copied`);
+  insert(db, name, table, name === "events" ? rows.map(withKeptBody) : rows);
+  if (name === "deliveries") insert(db, "attempts", attempts, rows.flatMap(attemptRows));
 }
 
 function withKeptBody(event: CopiedRow): CopiedRow {
@@ -267,17 +198,25 @@ function withKeptBody(event: CopiedRow): CopiedRow {
   return typeof body === "string" ? { ...event, body: keptBody(body) } : event;
 }
 
-function insert(db: Database, table: CopiedNoun | "attempts", rows: readonly CopiedRow[]): void {
-  const columns = columnsOf(sqliteTables[table]);
-  const names = columns.map(([name]) => `"${name}"`).join();
-  const statement = db.query(`INSERT INTO ${table} (${names}) VALUES (${columns.map(() => "?").join()})`);
-  for (const row of rows) statement.run(...columns.map(([name, column]) => asStored(column, row[name])));
+function attemptRows({ seq, attempt_log }: CopiedRow): CopiedRow[] {
+  // A boundary: the source has read these attempts.
+  const log = JSON.parse(String(attempt_log)) as readonly Attempt[];
+  return log.map(({ timings, exchange, ...rest }, i) => ({
+    ...rest,
+    delivery_seq: Number(seq),
+    number: i + 1,
+    dns_ms: timings.dnsMs,
+    connect_ms: timings.connectMs,
+    tls_ms: timings.tlsMs,
+    first_byte_ms: timings.firstByteMs,
+    exchange: exchange === null ? null : JSON.stringify(exchange),
+  }));
 }
 
-function asStored({ dataType }: Column, value: unknown): SQLQueryBindings {
-  if (value === null || value === undefined) return null;
-  if (dataType === "buffer") return Buffer.from(String(value).slice(2), "hex");
-  if (dataType === "boolean") return value === true ? 1 : 0;
-  // All other values are numbers, text or packed bodies.
-  return dataType === "json" ? JSON.stringify(value) : (value as SQLQueryBindings);
+function insert(db: Database, name: string, table: SQLiteTable, rows: readonly CopiedRow[]): void {
+  const columns = columnsOf(table).map(([column]) => column);
+  const statement = db.query(
+    `INSERT INTO ${name} (${columns.map((column) => `"${column}"`).join()}) VALUES (${columns.map(() => "?").join()})`,
+  );
+  for (const row of rows) statement.run(...columns.map((column) => row[column] ?? null));
 }

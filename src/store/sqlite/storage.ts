@@ -41,8 +41,7 @@ export function directoryStorage(directory: string): DataStorage {
       await reader.close();
       return null;
     },
-    copyFrom: async (to, work) => (await copying()).copyingFromDirectory(directory, to, work),
-    copyTo: async (work) => (await copying()).copyingToDirectory(directory, work),
-    reopen: async () => (await copying()).reopenDirectory(directory),
+    openToCopy: async () => (await copying()).directoryToCopy(directory),
+    copyTo: async (work) => (await copying()).copyToDirectory(directory, work),
   };
 }

@@ -270,9 +270,14 @@ function Users({ users }: { users: WelcomeFacts["users"] }) {
           {
             name: "Name",
             isFilling: true,
-            show: ({ display_name }) => <span class="cell">{display_name}</span>,
+            show: ({ display_name, username }) => (
+              <>
+                <span class="cell">{display_name}</span>
+                <code class="cell muted only-narrow">{username}</code>
+              </>
+            ),
           },
-          { name: "Username", show: ({ username }) => <code>{username}</code> },
+          { name: "Username", hide: "narrow", show: ({ username }) => <code>{username}</code> },
           { name: "Id", hide: "narrow", isNumber: true, show: ({ id }) => <code>{id}</code> },
           { name: "", show: ({ is_live }) => is_live && <Status word="live" /> },
         ]}

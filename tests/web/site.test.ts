@@ -79,7 +79,7 @@ describe("the documentation at /docs", () => {
       expect(broken).toEqual([]);
       for (const other of others) expect([other, (await fetch(other)).status]).toEqual([other, 200]);
       // A developer is told where a page is that the public listener does not have.
-      const isTold = [...pages.values()].some((html) => html.includes("(guides for operators)"));
+      const isTold = [...pages.values()].some((html) => html.includes(">guide for operators</small>"));
       expect(isTold).toBe(reader === "developer");
       const another = reader === "developer" ? "operating" : "stream";
       expect((await fetch(`${url}/docs/${another}`)).status).toBe(404);

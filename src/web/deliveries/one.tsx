@@ -1,4 +1,5 @@
 import { RefreshCw } from "lucide";
+import type { ComponentChildren } from "preact";
 import { useRoute } from "preact-iso";
 import { useAction, useLoad } from "../load.ts";
 import { Button, Card, Facts, FaultNotice, Head, Notice, Value } from "../parts/basics.tsx";
@@ -61,10 +62,11 @@ export function DeliveryPage() {
               <div class="stack wide">
                 <Attempts attempts={delivery.attempts} />
                 <Card title={delivery.attempts.length > 0 ? "Last request" : "Request, not sent yet"}>
-                  <p class="breaks">
-                    <code>POST {delivery.request.url ?? "(no webhook URL)"}</code>
-                  </p>
-                  <Request request={delivery.request} />
+                  <Request request={delivery.request}>
+                    <p class="breaks">
+                      <code>POST {delivery.request.url ?? "(no webhook URL)"}</code>
+                    </p>
+                  </Request>
                 </Card>
               </div>
               <Card title="Details">
@@ -255,10 +257,17 @@ export function Stages({ timings, totalMs }: { timings: Attempt["timings"]; tota
   );
 }
 
+interface RequestProps {
+  readonly request: { readonly headers: Record<string, string>; readonly body: string | null };
+  /** Further lines, above the headers. */
+  readonly children?: ComponentChildren;
+}
+
 /** The headers and the body of a request. */
-export function Request({ request }: { request: { headers: Record<string, string>; body: string | null } }) {
+export function Request({ request, children }: RequestProps) {
   return (
     <div class="stack tight">
+      {children}
       <h3>Headers</h3>
       <HeaderLines headers={request.headers} label="Request headers" />
       <h3>Body</h3>

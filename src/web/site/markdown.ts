@@ -27,7 +27,13 @@ export const anchorOf = (heading: string): string =>
 export function rendered(markdown: string, linkTo: (path: string) => string): RenderedPage {
   const anchors = new Map<string, number>();
   const headings: { heading: string; anchor: string; level: number; at: number }[] = [];
-  const plain = Bun.markdown.html(markdown, { noHtmlBlocks: true, noHtmlSpans: true });
+  // Without HTML, Bun does not make links of `<https://…>`.
+  const plain = Bun.markdown
+    .html(markdown, { noHtmlBlocks: true, noHtmlSpans: true })
+    .replace(
+      /(<code[\s>].*?<\/code>)|&lt;(https?:\/\/[^\s<&]+)&gt;/gs,
+      (_, code?: string, url?: string) => code ?? `<a href="${url}">${url}</a>`,
+    );
   const html = plain
     .replace(/<h([1-6])>(.*?)<\/h\1>/gs, (_, level: string, inner: string, at: number) => {
       const heading = textOf(inner);

@@ -142,7 +142,7 @@ export function addressed(
 }
 
 /** What stands in place of a developer's link to a page that only the admin listener has. */
-const guidesOfOperators = ' <small class="muted">(guides for operators)</small>';
+const guidesOfOperators = ' <small class="elsewhere">guide for operators</small>';
 
 /** Adapts links to pages of other readers. All pages of `docs/` are in one folder. */
 function led(site: Site, html: string): string {

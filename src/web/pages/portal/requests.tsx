@@ -28,9 +28,9 @@ export function Requests() {
         {({ total, refused_total, rate_limited, operations, refused }) => (
           <>
             <div class="grid small">
-              <Figure value={number(total)} label="requests" />
-              <Figure value={number(refused_total)} label="refused" />
-              <Figure value={number(rate_limited)} label="beyond the rate limit" />
+              <Figure value={number(total)} label="Requests" />
+              <Figure value={number(refused_total)} label="Refused" />
+              <Figure value={number(rate_limited)} label="Beyond the rate limit" />
             </div>
             {total === 0 ? (
               <Empty title="No requests" text="Requests with a token of your application appear here." />

@@ -50,9 +50,9 @@ export function Picture({ user }: { user: FoundUser }) {
     );
   const [first = ""] = display_name;
   return (
-    <span class="avatar" aria-hidden="true">
+    <bdi class="avatar" aria-hidden="true">
       {first.toUpperCase()}
-    </span>
+    </bdi>
   );
 }
 

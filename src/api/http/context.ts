@@ -178,7 +178,7 @@ export function reply(
   const response = new Response(body, { status, headers });
   for (const name in extra) response.headers.set(name, extra[name] ?? "");
   if (body === null) response.headers.delete("content-type");
-  announceDeprecated(requestContext, response.headers);
+  announceDeprecated(requestContext, response);
   if (listener.endsConnections || isRefusedAddress(requestContext, status))
     response.headers.set("connection", "close");
   // Bun adds the header to all other responses.
@@ -188,12 +188,13 @@ export function reply(
 }
 
 /** Says that a request uses something deprecated: in headers of its response, in the log, and to the findings. */
-function announceDeprecated(requestContext: RequestContext, headers: Headers): void {
+function announceDeprecated(requestContext: RequestContext, response: Response): void {
   const { listener, operation, request, requestId, caller, operatorKey } = requestContext;
   const { deprecated, name } = listener.traffic;
   if (deprecated === null || (name !== "public" && name !== "admin")) return;
   const used = deprecated.ofRequest(name as DeprecatingApi, operation, request.url);
-  for (const [header, value] of Object.entries(deprecationHeaders(used))) headers.set(header, value);
+  if (used.length === 0) return; // reading `response.headers` would make another view of them
+  for (const [header, value] of Object.entries(deprecationHeaders(used))) response.headers.set(header, value);
   for (const deprecation of used) {
     const by = caller?.application.name ?? operatorKey?.name ?? null;
     deprecated.count(deprecation, Date.now(), by);

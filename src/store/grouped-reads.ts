@@ -1,9 +1,10 @@
 /** The most keys of one lookup. */
 const mostKeys = 256;
 
-interface Waiting<Row> {
-  resolve(row: Row | null): void;
-  reject(error: unknown): void;
+/** Lookups that share one call. */
+interface Group<Row> {
+  readonly keys: Set<string>;
+  readonly rows: Promise<ReadonlyMap<string, Row>>;
 }
 
 /**
@@ -16,30 +17,22 @@ interface Waiting<Row> {
 export function groupedReads<Row>(
   find: (keys: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
 ): (key: string) => Promise<Row | null> {
-  let waiting = new Map<string, Waiting<Row>[]>();
+  let current: Group<Row> | null = null;
 
-  const send = async (batch: ReadonlyMap<string, readonly Waiting<Row>[]>) => {
-    try {
-      const rows = await find([...batch.keys()]);
-      for (const [key, some] of batch) for (const { resolve } of some) resolve(rows.get(key) ?? null);
-    } catch (error) {
-      for (const { reject } of [...batch.values()].flat()) reject(error);
-    }
-  };
-
-  const flush = (batch: ReadonlyMap<string, readonly Waiting<Row>[]>) => {
-    if (waiting !== batch) return; // it was full, and is already sent
-    waiting = new Map();
-    void send(batch);
-  };
-
-  return (key) =>
-    new Promise((resolve, reject) => {
-      const batch = waiting;
-      if (batch.size === 0) queueMicrotask(() => flush(batch));
-      const some = batch.get(key);
-      if (some) some.push({ resolve, reject });
-      else batch.set(key, [{ resolve, reject }]);
-      if (batch.size === mostKeys) flush(batch);
+  const begin = (): Group<Row> => {
+    const keys = new Set<string>();
+    const rows = Promise.resolve().then(() => {
+      if (current?.keys === keys) current = null;
+      return find([...keys]);
     });
+    return { keys, rows };
+  };
+
+  return async (key) => {
+    current ??= begin();
+    const { keys, rows } = current;
+    keys.add(key);
+    if (keys.size === mostKeys) current = null;
+    return (await rows).get(key) ?? null;
+  };
 }

@@ -253,6 +253,31 @@ export interface ServedApp {
 /** Bun closes a connection after this time without a byte in either direction. */
 const idleSeconds = 60;
 
+/** The place of a request among those in progress. */
+interface Place {
+  readonly request: Request;
+  at: number;
+}
+
+/** The requests that have no response yet. Each is removed in constant time, without the hash that a Set needs. */
+class RequestsInProgress {
+  readonly places: Place[] = [];
+
+  add(request: Request): Place {
+    const place = { request, at: this.places.length };
+    this.places.push(place);
+    return place;
+  }
+
+  /** Moves the last request to the place of the removed one. */
+  remove(place: Place): void {
+    const last = this.places.pop();
+    if (last === undefined || last === place) return;
+    last.at = place.at;
+    this.places[place.at] = last;
+  }
+}
+
 /** The address and certificate of a listener. */
 interface Address {
   readonly hostname: string;
@@ -274,7 +299,7 @@ export function listen(app: ServedApp, address: Address): Listening {
   for (const route of app.routes) whoMay(route);
   const { fetch } = app.compile();
   const context = app.decorator.listenerContext;
-  const inProgress = new Set<Request>();
+  const inProgress = new RequestsInProgress();
   let isDraining = false;
   const options = {
     hostname,
@@ -283,12 +308,12 @@ export function listen(app: ServedApp, address: Address): Listening {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     // Handling all requests of a tick together takes much less time than one by one; see docs/decisions.md.
     async fetch(request: Request) {
-      inProgress.add(request);
+      const place = inProgress.add(request);
       await endOfTick();
       try {
         return await fetch(routable(request));
       } finally {
-        inProgress.delete(request);
+        inProgress.remove(place);
       }
     },
     // Handles errors that Elysia throws before the listener's error handler applies, as when it compiles a route.
@@ -328,7 +353,7 @@ export function listen(app: ServedApp, address: Address): Listening {
       context.endsConnections = isDraining || excess > 0;
       if (excess === 0) return;
       const atMost = excess - server.closeIdleConnections();
-      const ports = Array.from(inProgress, (request) => server.requestIP(request)?.port ?? 0);
+      const ports = inProgress.places.map(({ request }) => server.requestIP(request)?.port ?? 0);
       const busyPorts = new Set([...ports, ...context.streams.ports(server)]);
       endSilentConnections({ port: server.port ?? port, atMost, busyPorts, limit });
     },

@@ -16,14 +16,14 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit, 
   const byName = db.prepare<KeptUser, [string]>("SELECT * FROM users WHERE username = ? COLLATE NOCASE");
   const byId = db.prepare<KeptUser, [number]>("SELECT * FROM users WHERE id = ?");
   const inSnapshot = db.transaction((usernames: readonly string[]) => {
-    const rows = new Map<string, KeptUser>();
+    const rows = new Map<string, User>();
     for (const username of usernames) {
       const row = byName.get(username);
-      if (row) rows.set(username, row);
+      if (row) rows.set(username, { ...row, is_verified: row.is_verified === 1 });
     }
     return rows;
   });
-  const found = groupedReads(async (usernames) => inSnapshot.deferred(usernames));
+  const find = groupedReads(async (usernames) => inSnapshot.deferred(usernames));
   const put = orm
     .insert(users)
     .values(placeholders(users))
@@ -63,10 +63,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit, 
       isNamed: (username) => sql`${users.username} = ${username} COLLATE NOCASE`,
       unindex: (_, id) => atOnce(() => unindex(id)),
     }),
-    async find(username) {
-      const row = await found(username);
-      return row && { ...row, is_verified: row.is_verified === 1 };
-    },
+    find,
     search: async (query, limit) => search().find(query, limit),
     tidySearch: () => commit(() => search().tidy()),
   };

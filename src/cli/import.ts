@@ -14,8 +14,9 @@ import {
 import { type DataKind, dataKinds, otherKindOf, platformData } from "../platform/platform-data.ts";
 import { Ranking } from "../platform/ranking.ts";
 import { storageAt } from "../server/storage.ts";
+import { shownDataLocation } from "../store/location.ts";
 import { command, switches } from "./arguments.ts";
-import { withAdminApi } from "./calls/admin-api.ts";
+import { isServed, withAdminApi } from "./calls/admin-api.ts";
 import { Unreachable, withRefusedLines } from "./calls/http.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { stoppedByUser } from "./command.ts";
@@ -101,7 +102,9 @@ export const importCommand = command({
     const display = isTyped(file) ? { end() {} } : showProgress(progress);
     const work = { kind, target, snapshot, confirmed };
     try {
-      const report = await (target.server ? importThrough(work, progress, input) : importInto(work, input));
+      const report = await ((await isServed(target))
+        ? importThrough(work, progress, input)
+        : importInto(work, input));
       display.end();
       await printReport(report, { json, interrupted: stopped.signal.aborted, took: took() });
       if (stopped.signal.aborted) return stoppedByUser;
@@ -172,7 +175,13 @@ async function importInto(
   { kind, target, snapshot, confirmed }: Import,
   input: AsyncIterable<Uint8Array>,
 ): Promise<BatchReport> {
-  const { store } = await (await storageAt(target.location)).open();
+  const { dev, location } = target;
+  const storage = await storageAt(location);
+  if (dev !== null && !(await storage.hasData()))
+    note(
+      `"onair dev" is not running at ${dev.url.origin}: importing into the new data directory ${shownDataLocation(location)}`,
+    );
+  const { store } = await storage.open();
   try {
     const ranking = new Ranking(Date.now);
     ranking.putLive(await store.livestreams.all());

@@ -106,15 +106,39 @@ export const subscriptions = command({
 
 async function list(api: Client, out: Output): Promise<void> {
   const { data } = await api.get(path);
-  const rows = data.map(({ id, event, version, broadcaster_user_id, created_at }) => [
+  const names = out.json
+    ? new Map<number | null, string>()
+    : await usernames(
+        api,
+        data.flatMap((one) => one.broadcaster_user_id ?? []),
+      );
+  const rows = data.map(({ id, event, version, broadcaster_user_id: of, created_at }) => [
     id,
-    String(broadcaster_user_id ?? "-"),
+    names.has(of) ? `${names.get(of)} (${of})` : String(of ?? "-"),
     event,
     String(version),
     created_at,
   ]);
   const columns = ["ID", "BROADCASTER", "EVENT", "VERSION", "CREATED"];
   await out.table({ data }, { columns, rows, empty: "There are no subscriptions." });
+}
+
+/** The most users whose names are requested, and those in one request. */
+const mostNamed = { inAll: 500, atOnce: 50 };
+
+/** Returns the usernames of users by id; of none when the token may not read users. */
+async function usernames(api: Client, ids: readonly number[]): Promise<Map<number | null, string>> {
+  const names = new Map<number | null, string>();
+  const wanted = [...new Set(ids)].slice(0, mostNamed.inAll);
+  for (let i = 0; i < wanted.length; i += mostNamed.atOnce) {
+    const query = { id: wanted.slice(i, i + mostNamed.atOnce) };
+    const users = await api.get("/public/v1/users", { params: { query } }).catch((error) => {
+      if (error instanceof OnairError && error.code === "insufficient_scope") return { data: [] };
+      throw error;
+    });
+    for (const { id, username } of users.data) names.set(id, username);
+  }
+  return names;
 }
 
 async function show(api: Client, id: string, out: Output): Promise<void> {

@@ -19,7 +19,7 @@ import {
   switches,
   valued,
 } from "./arguments.ts";
-import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
+import { type AdminApi, isServed, withAdminApi } from "./calls/admin-api.ts";
 import { type Forwarded, forward } from "./calls/forward.ts";
 import { readTarget, refuseContent, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
@@ -243,7 +243,7 @@ async function publishSample(
     const type = await findType(api, sample);
     const found = await findBroadcaster(api, sample.broadcaster ?? assignedBroadcaster(assignments));
     // Without a server, nothing is known of the address of its default picture.
-    const broadcaster = target.server === null ? found : await withShownPicture(api, found);
+    const broadcaster = (await isServed(target)) ? await withShownPicture(api, found) : found;
     const event = {
       name,
       version: type.version,

@@ -91,6 +91,17 @@ describe("onair dev", () => {
       const other = await run(["apps", "list", "--json"], { env: { ...env, ...named }, cwd });
       expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("There is no data in ")]);
     }
+    // An import goes there, too, and an event has the picture that the platform shows.
+    writeFileSync(join(cwd, "users.ndjson"), '{"id": 5001, "username": "imported_one"}\n');
+    expect(await run(["import", "users", "users.ndjson"], { env, cwd })).toMatchObject({ code: 0 });
+    expect(existsSync(join(cwd, "onair-data"))).toBe(false);
+    const triggered = await run(["trigger", "channel.followed", "--broadcaster", "imported_one", "--json"], {
+      env,
+      cwd,
+    });
+    expect(JSON.parse(triggered.stdout).data.broadcaster.profile_picture).toStartWith(first.public_url);
+    const subscribed = await run(["subscriptions", "list"], { env, cwd });
+    expect(subscribed.stdout).toContain("  LunaBytes (1001)  ");
     // The key that it printed is for it, and another one is for another platform.
     const withKey = (key: string) =>
       run(["deliveries", "list", "--json"], { env: { ...env, ONAIR_ADMIN_KEY: key }, cwd });
@@ -148,6 +159,18 @@ describe("onair dev", () => {
 
   test("exits with 0 on Ctrl-C, and the next start has the same data and credentials", async () => {
     expect(await dev.end("SIGINT")).toBe(0);
+    const [env, cwd] = [{ XDG_CONFIG_HOME: home }, ownDirectory()];
+    const away = await run(["apps", "list"], { env, cwd });
+    expect([away.code, away.stderr]).toEqual([
+      2,
+      expect.stringContaining(`"onair dev" is not running at ${first.admin_url}`),
+    ]);
+    writeFileSync(join(cwd, "users.ndjson"), '{"id": 5001, "username": "imported_one"}\n');
+    const imported = await run(["import", "users", "users.ndjson"], { env, cwd });
+    expect([imported.code, imported.stderr]).toEqual([
+      0,
+      `"onair dev" is not running at ${first.admin_url}: importing into the new data directory onair-data\n`,
+    ]);
     const again = new DevProcess(["--data", data, ...free, "--no-events"], directory);
     await again.line((line) => line.startsWith("Ctrl-C stops it"));
     const text = again.lines.join("\n");

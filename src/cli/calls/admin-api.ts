@@ -1,4 +1,5 @@
 import { errorOf, OnairError } from "../../client/http.ts";
+import { second } from "../../domain/time.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
 import { openAdminOnData } from "../../server/admin.ts";
 import { storageAt } from "../../server/storage.ts";
@@ -44,8 +45,8 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       request(url, { ...init, ...(cert && key && { tls: { cert, key } }) });
     return work(adminApi(server.url.origin, base, server.key, fetched));
   }
-  const { location, backups, aws, allowPrivateWebhooks } = target;
-  await requireData(location);
+  const { location, dev, backups, aws, allowPrivateWebhooks } = target;
+  await requireData(location, dev && `; "onair dev" is not running at ${dev.url.origin}`);
   const faults = new Faults();
   const { log } = faults;
   const onData = await openAdminOnData({ location, backups, aws, allowPrivateWebhooks, log });
@@ -56,15 +57,27 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   }
 }
 
-/** Whether the admin API of a target is that of a running server. */
-export async function isServed({ server, dev, location }: Target): Promise<boolean> {
-  return server !== null || (dev !== null && !(await (await storageAt(location)).hasData()));
+/** Whether the admin API of a target is that of a server. A server that is named may be unreachable. */
+export async function isServed(target: Target): Promise<boolean> {
+  return target.server !== null || (await runningDev(target)) !== null;
 }
 
-/** Returns the server of `onair dev` for a command that names nothing, where there is no data; null for none. */
+const devTimeoutMs = second;
+
+/** Returns the server of `onair dev` for a command that names nothing, where there is no data; null unless it runs. */
+async function runningDev({ dev, location }: Target): Promise<Target["dev"]> {
+  if (dev === null || (await (await storageAt(location)).hasData())) return null;
+  const signal = AbortSignal.timeout(devTimeoutMs);
+  const isUp = await fetch(`${dev.url.origin}/healthz`, { signal }).then(
+    () => true,
+    () => false,
+  );
+  return isUp ? dev : null;
+}
+
 async function serverOfDev(target: Target): Promise<Target["server"]> {
-  const { dev } = target;
-  if (dev === null || !(await isServed(target))) return null;
+  const dev = await runningDev(target);
+  if (dev === null) return null;
   const { url, key } = dev;
   if (key === null)
     throw new UsageError(

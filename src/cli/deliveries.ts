@@ -10,7 +10,7 @@ import type { Environment } from "../server/settings/read-config.ts";
 import { command, type Given, readForward, readSince, switches, valued } from "./arguments.ts";
 import { type AdminApi, type Fields, isServed, withAdminApi } from "./calls/admin-api.ts";
 import { applicationId, withApplicationNames } from "./calls/applications.ts";
-import { forward } from "./calls/forward.ts";
+import { forward, secretHint } from "./calls/forward.ts";
 import { askingAgain, poll } from "./calls/http.ts";
 import { Profiles } from "./calls/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./calls/public-api.ts";
@@ -99,6 +99,7 @@ async function forwardAgain(
     { ...delivery, forwarded: { status, duration_ms: durationMs, answer } },
     `${id} → ${status === null ? answer : `${status} in ${durationMs} ms${answer === "" ? "" : `: ${printable(answer).trim()}`}`}`,
   );
+  if (status === 401) note(secretHint(given !== undefined));
   return status !== null && status >= 200 && status < 300;
 }
 

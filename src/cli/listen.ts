@@ -9,7 +9,7 @@ import { endpointNotices } from "../domain/notices.ts";
 import { jsonObject } from "../domain/validation/json.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../runtime/terminal.ts";
 import { command, readForward, readSince, repeatable, switches, valued } from "./arguments.ts";
-import { type Forwarded, forward, type ReceivedDelivery } from "./calls/forward.ts";
+import { type Forwarded, forward, type ReceivedDelivery, secretHint } from "./calls/forward.ts";
 import { describeError } from "./calls/http.ts";
 import {
   forPeople,
@@ -49,11 +49,6 @@ ${publicHelp}
 
 Stop it with Ctrl-C. Exit code: 0 when stopped, 1 when the server refused, 2 for wrong usage.
 `;
-
-/** The hint after the first answer 401 without `--secret`. */
-const unknownSecretHint =
-  "It probably verifies with another secret. Give it the one shown above, or pass its own as --secret.";
-const wrongSecretHint = "It probably verifies with another secret than --secret.";
 
 export const listen = command({
   summary: "receive events over the stream; print and forward them",
@@ -125,7 +120,7 @@ export const listen = command({
           printForwarded(terminal, forwarded);
           if (forwarded.status === 401 && !isToldAboutSecret) {
             isToldAboutSecret = true;
-            terminal.line(`           ${given === undefined ? unknownSecretHint : wrongSecretHint}`);
+            terminal.line(`           ${secretHint(given !== undefined)}`);
           }
         }
       }

@@ -251,17 +251,20 @@ async function publishSample(
       data: withAssignments(inChannelOf(broadcaster, happeningAt(Date.now(), type.example)), assignments),
     };
     const request = { method: "POST", path: "/admin/v1/events", json: event } as const;
+    const preview = { ...request, path: "/admin/v1/events/preview" };
+    const { filtered } = await api.json<{ filtered: number }>(preview);
+    const left = filtered > 0 ? `; filters leave it out for ${countOf(filtered, "other")}` : "";
     const whose = `${broadcaster.username} (${broadcaster.id})`;
     let deliveries = 0;
     for (let i = 0; i < count; i++) {
       const published = await api.json<{ id: string; deliveries: number }>(request);
       ({ deliveries } = published);
       await out.answer(
-        { ...published, ...event },
-        `${name} of ${whose} is published as ${published.id}, for ${countOf(deliveries, "subscription")}`,
+        { ...published, filtered, ...event },
+        `${name} of ${whose} is published as ${published.id}, for ${countOf(deliveries, "subscription")}${left}`,
       );
     }
-    if (deliveries === 0 && !out.json)
+    if (deliveries === 0 && filtered === 0 && !out.json)
       await print(
         "No application has subscribed to this event of this broadcaster; name another with --broadcaster",
       );

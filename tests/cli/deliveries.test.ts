@@ -65,6 +65,7 @@ test("show --forward sends a past delivery to a local program: the same id and b
   const refusing = ownReceiver(() => new Response(null, { status: 401 }));
   const refused = await onair("show", id, "--forward", refusing.url);
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/signed with whsec_\S+ /)]);
+  expect(refused.stderr).toContain("It probably verifies with another secret.");
   expectFailure(await onair("show", id, "--secret", secret), 2, "--secret needs --forward");
 });
 

@@ -45,6 +45,19 @@ describe("onair trigger", () => {
     });
   });
 
+  test("says how many applications leave the event out by their filter", async () => {
+    const filtering = await server.application({
+      webhook_url: receiver.url,
+      filters: { "channel.followed": { follower: { username: "nobody_else" } } },
+    });
+    await subscribe(server, filtering, ["channel.followed"], 1003);
+    const { stdout } = await trigger("channel.followed", "--broadcaster", "1003");
+    expect(stdout).toEndWith("for 0 subscriptions; filters leave it out for 1 other\n");
+    const matching = ["--set", "follower.username=nobody_else", "--json"];
+    const answer = await trigger("channel.followed", "--broadcaster", "1003", ...matching);
+    expect(JSON.parse(answer.stdout)).toMatchObject({ deliveries: 1, filtered: 0 });
+  });
+
   test("the broadcaster has the picture that the public API shows: the own one, or the default", async () => {
     const own = "https://images.example.com/own.webp";
     for (const [picture, shown] of [

@@ -19,6 +19,13 @@ export interface Forwarded {
   readonly answer: string;
 }
 
+/** Returns the hint after an answer 401. */
+export function secretHint(isGiven: boolean): string {
+  return isGiven
+    ? "It probably verifies with another secret than --secret."
+    : "It probably verifies with another secret. Give it the one shown above, or pass its own as --secret.";
+}
+
 /** The time limit of a webhook. */
 const timeoutMs = 15 * second;
 const shownBytes = 1024;

@@ -82,7 +82,11 @@ export const api = command({
       check();
       const origin = target.server?.url.origin ?? null;
       return withAdminApi(target, async (api) =>
-        show(await api.fetch(asked.path, asked), values, (error) => adminRefusal(error, origin)),
+        show(
+          await api.fetch(asked.path, asked),
+          values,
+          (error) => unknownPath(error, origin) ?? adminRefusal(error, origin),
+        ),
       );
     }
     const { "client-cert": cert, "client-key": key } = rest;
@@ -90,8 +94,10 @@ export const api = command({
     const target = readPublicTarget(values, env, mistakes);
     check();
     return withPublicApi(target, async (api) =>
-      show(await api.fetch(asked.path, asked), values, (error) =>
-        publicRefusal(error, target.url, target.advice),
+      show(
+        await api.fetch(asked.path, asked),
+        values,
+        (error) => unknownPath(error, target.url) ?? publicRefusal(error, target.url, target.advice),
       ),
     );
   },
@@ -179,6 +185,12 @@ function contentOf(given: string): ApiRequest["body"] {
   const file = given === "-" ? given : given.slice(1);
   sizeOf(file);
   return streamOf(file);
+}
+
+/** Describes the answer to a path that the API does not have, which is more often mistyped than sent elsewhere. */
+function unknownPath({ status, message }: OnairError, origin: string | null): string | null {
+  if (status !== 404 || message !== "There is nothing at this path" || origin === null) return null;
+  return `${origin} answered 404: ${message}. All paths are at ${origin}/docs/api`;
 }
 
 const longestErrorBytes = 1024 * 1024;

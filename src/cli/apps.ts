@@ -6,7 +6,7 @@ import { deliveryModes, lockableFields } from "../domain/applications.ts";
 import { scopes } from "../domain/tokens.ts";
 import { command, type Given, readNumber, readSeconds, repeatable, switches, valued } from "./arguments.ts";
 import { type AdminApi, type Fields, withAdminApi } from "./calls/admin-api.ts";
-import { applicationId } from "./calls/applications.ts";
+import { applicationId } from "./calls/names.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
 import type { ListPage, Output } from "./output/output.ts";

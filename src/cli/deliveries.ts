@@ -9,9 +9,9 @@ import { escaped, printable } from "../runtime/terminal.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { command, type Given, readForward, readSince, switches, valued } from "./arguments.ts";
 import { type AdminApi, type Fields, isServed, withAdminApi } from "./calls/admin-api.ts";
-import { applicationId, withApplicationNames } from "./calls/applications.ts";
 import { forward, secretHint } from "./calls/forward.ts";
 import { askingAgain, poll } from "./calls/http.ts";
+import { applicationId, userId, withApplicationNames } from "./calls/names.ts";
 import { Profiles } from "./calls/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./calls/public-api.ts";
 import { namesData, readTarget, type Target, targetOptions } from "./calls/target.ts";
@@ -22,6 +22,7 @@ import type { ListPage, Output } from "./output/output.ts";
 import { counted, note, print, recordLines, type Screen, table, tableWriter } from "./output/print.ts";
 import { showProgress } from "./output/progress.ts";
 import { untilEnded } from "./signals.ts";
+import { broadcasterId } from "./subscriptions.ts";
 
 type Attempt = Delivery["attempts"][number];
 type Request = NonNullable<Delivery["request"]>;
@@ -372,7 +373,7 @@ Shows the deliveries of events, and sends them again.
                      --json one line for each
   --subscription ID  of this subscription
   --event ID         for list: of the event with this id, for all its subscriptions
-  --broadcaster ID   of the channel of this user
+  --broadcaster USER of the channel of this user, by username or user id
   --status STATUS    pending, delivered, failed, expired or canceled; missed is each of the last
                      three, and the default for replay; failing is pending, failed or expired after
                      a failed attempt; any is each of all
@@ -463,8 +464,10 @@ export const deliveries = command({
     const perform = async (
       api: DeliveriesApi,
       { option, keptSecret = () => null }: Pick<Target, "option"> & { keptSecret?: () => string | null },
-      filters: Values,
+      given: Values,
     ): Promise<number> => {
+      const { broadcaster } = given;
+      const filters = broadcaster ? { ...given, broadcaster: String(await api.userId(broadcaster)) } : given;
       const again = { api, out, wait: values.wait ?? false, option };
       if (action === "list") await list(api, paging, { ...filters, ...(after && { after }) }, out, !isOwn);
       else if (action === "show") {
@@ -518,8 +521,6 @@ function misuse(action: Action, id: string | undefined, values: Values, isOwn: b
     );
   if (since && (after || before || from || to))
     mistakes.push("--since excludes --after, --before, --from and --to");
-  if (values.broadcaster !== undefined && !/^[1-9][0-9]{0,15}$/.test(values.broadcaster))
-    mistakes.push("--broadcaster must be the id of a user");
   if (follow && (before || cursor || all))
     mistakes.push("--follow excludes --before, --cursor and --all, because it shows new deliveries");
   if (action === "replay" && id === undefined) {
@@ -634,6 +635,8 @@ export type ReplayAnswer = WithoutApplication<Static<typeof OwnedReplay>>;
 
 /** Deliveries and replays: those of an application by the public API, or of all by the admin API. */
 interface DeliveriesApi {
+  /** Returns the id of the user with this id or username. */
+  userId(user: string): Promise<number>;
   page(query: Fields): Promise<ListPage<Delivery>>;
   show(id: string): Promise<Delivery>;
   retry(id: string): Promise<Delivery>;
@@ -649,6 +652,7 @@ export function allDeliveries(api: AdminApi): DeliveriesApi {
   const at = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`;
   const named = withApplicationNames(api);
   return {
+    userId: (user) => userId(api, user),
     async page(query) {
       const page = await api.get<ListPage<OperatorDelivery>>(deliveries, given(query));
       return { ...page, data: await named(page.data) };
@@ -675,6 +679,7 @@ export function ownDeliveries(api: Client): DeliveriesApi {
   const replays = "/public/v1/events/replays";
   const at = (id: string) => ({ params: { path: { id } } });
   return {
+    userId: (user) => broadcasterId(api, user),
     // A boundary: the server checks the fields of the query.
     page: (query) => api.get(deliveries, { params: { query: given(query) as never } }),
     show: async (id) => (await api.get(`${deliveries}/{id}`, at(id))).data,

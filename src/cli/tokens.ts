@@ -3,7 +3,7 @@ import type { Tokens } from "../api/admin/tokens.ts";
 import { scopes } from "../domain/tokens.ts";
 import { command, readSeconds, repeatable, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./calls/admin-api.ts";
-import { applicationId } from "./calls/applications.ts";
+import { applicationId } from "./calls/names.ts";
 import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
 import type { Output } from "./output/output.ts";
 import { countOf, note } from "./output/print.ts";

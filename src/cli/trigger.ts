@@ -8,7 +8,6 @@ import { isoTime, minute, second } from "../domain/time.ts";
 import type { User } from "../domain/users.ts";
 import { inexactMessage, inexactNumbers } from "../domain/validation/json.ts";
 import { escaped } from "../runtime/terminal.ts";
-import { didYouMean } from "../server/settings/command-line.ts";
 import {
   command,
   type Given,
@@ -21,6 +20,7 @@ import {
 } from "./arguments.ts";
 import { type AdminApi, isServed, withAdminApi } from "./calls/admin-api.ts";
 import { type Forwarded, forward } from "./calls/forward.ts";
+import { userId } from "./calls/names.ts";
 import { readTarget, refuseContent, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
 import { didYouMeanType } from "./event-types.ts";
@@ -310,7 +310,7 @@ function assignedBroadcaster(assignments: readonly Assignment[]): string | undef
 /** Finds the user with this username or id, by default the first user of the platform. */
 async function findBroadcaster(api: AdminApi, user: string | undefined): Promise<Broadcaster> {
   if (user !== undefined) {
-    const id = /^[0-9]{1,16}$/.test(user) ? user : await idOf(api, user);
+    const id = await userId(api, user);
     return (await api.get<{ user: Broadcaster }>(`/admin/v1/users/${id}`)).user;
   }
   const answer = await api.send({ method: "GET", path: "/admin/v1/users/batch" });
@@ -323,20 +323,6 @@ async function findBroadcaster(api: AdminApi, user: string | undefined): Promise
 async function withShownPicture(api: AdminApi, user: Broadcaster): Promise<Broadcaster> {
   const { picture } = await api.get<{ picture: string }>(`/admin/v1/users/${user.id}`);
   return { ...user, profile_picture: picture };
-}
-
-/** Finds the id of the user with this username. Throws a `UsageError` when no user has it. */
-async function idOf(api: AdminApi, username: string): Promise<number> {
-  const query = { query: username, limit: 1 };
-  const { data } = await api.get<{ data: Broadcaster[] }>("/admin/v1/users/search", query);
-  const found = data.find((user) => user.username.toLowerCase() === username.toLowerCase());
-  if (found) return found.id;
-  throw new UsageError(
-    `--broadcaster must be a username or a user id, and there is no user "${username}".${didYouMean(
-      username,
-      data.map((user) => user.username),
-    )}`,
-  );
 }
 
 /** Returns the first line of an answer, without reading the rest. */

@@ -75,6 +75,7 @@ describe("onair api", () => {
       1,
       expect.objectContaining({ code: "not_found" }),
     ]);
+    expect(wrong.stderr).toContain(`All paths are at ${server.adminUrl}/docs/api`);
   });
 
   test.each<[string[], string]>([

@@ -1,4 +1,5 @@
 import { didYouMean } from "../../server/settings/command-line.ts";
+import { UsageError } from "../command.ts";
 import type { ListPage } from "../output/output.ts";
 import type { AdminApi } from "./admin-api.ts";
 
@@ -27,6 +28,24 @@ export async function applicationId(api: AdminApi, idOrName: string): Promise<st
   const names = some.data.map(({ name }) => name);
   const meant = didYouMean(idOrName, names);
   throw new Error(`There is no application "${idOrName}".${meant} "onair apps list" lists all.`);
+}
+
+interface FoundUser {
+  readonly id: number;
+  readonly username: string;
+}
+
+/** Returns the id of the user with this id or username, in any case. Throws a `UsageError` for an unknown username. */
+export async function userId(api: AdminApi, user: string): Promise<number> {
+  if (/^[0-9]{1,16}$/.test(user)) return Number(user);
+  const query = { query: user, limit: 1 };
+  const { data } = await api.get<{ data: FoundUser[] }>("/admin/v1/users/search", query);
+  const found = data.find(({ username }) => username.toLowerCase() === user.toLowerCase());
+  if (found) return found.id;
+  const names = data.map(({ username }) => username);
+  throw new UsageError(
+    `--broadcaster must be a username or a user id, and there is no user "${user}".${didYouMean(user, names)}`,
+  );
 }
 
 /** An object of an application. */

@@ -1,6 +1,3 @@
-import type { Static } from "@sinclair/typebox";
-import type { OwnedDelivery, OwnedReplay, OwnedSentDelivery } from "../api/admin/deliveries.ts";
-import type { Client } from "../client/create-client.ts";
 import { sleep } from "../client/http.ts";
 import { isWebhookSecret, newWebhookSecret } from "../delivery/signature.ts";
 import { statusFilters } from "../domain/deliveries.ts";
@@ -9,20 +6,20 @@ import { escaped, printable } from "../runtime/terminal.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { command, type Given, readForward, readSince, switches, valued } from "./arguments.ts";
 import { type AdminApi, type Fields, isServed, withAdminApi } from "./calls/admin-api.ts";
+import { allDeliveries, type DeliveriesApi, type Delivery, ownDeliveries } from "./calls/deliveries.ts";
 import { forward, secretHint } from "./calls/forward.ts";
 import { askingAgain, poll } from "./calls/http.ts";
-import { applicationId, userId, withApplicationNames } from "./calls/names.ts";
+import { applicationId } from "./calls/names.ts";
 import { Profiles } from "./calls/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./calls/public-api.ts";
 import { namesData, readTarget, type Target, targetOptions } from "./calls/target.ts";
 import { failed, ok, UsageError } from "./command.ts";
 import { didYouMeanType } from "./event-types.ts";
 import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
-import type { ListPage, Output } from "./output/output.ts";
-import { counted, note, print, recordLines, type Screen, table, tableWriter } from "./output/print.ts";
-import { showProgress } from "./output/progress.ts";
+import type { Output } from "./output/output.ts";
+import { note, print, recordLines, type Screen, table, tableWriter } from "./output/print.ts";
+import { type RedeliveryOptions, replay } from "./replays.ts";
 import { untilEnded } from "./signals.ts";
-import { broadcasterId } from "./subscriptions.ts";
 
 type Attempt = Delivery["attempts"][number];
 type Request = NonNullable<Delivery["request"]>;
@@ -220,17 +217,8 @@ class Shown {
   }
 }
 
-interface RedeliveryOptions {
-  readonly api: DeliveriesApi;
-  readonly out: Output;
-  /** Whether to wait for the result. */
-  readonly wait: boolean;
-  /** The options that name the same server or directory, for suggested commands. */
-  readonly option: string;
-}
-
 /** Sends a delivery again. Returns whether it failed; false without `wait`. */
-export async function retry(id: string, { api, out, wait, option }: RedeliveryOptions): Promise<boolean> {
+async function retry(id: string, { api, out, wait, option }: RedeliveryOptions): Promise<boolean> {
   let delivery = await api.retry(id);
   const before = delivery.attempts.length;
   const isPending = () => delivery.status === "pending" && delivery.attempts.length <= before;
@@ -246,108 +234,6 @@ export async function retry(id: string, { api, out, wait, option }: RedeliveryOp
   if (wait) noteOutcome(delivery);
   else if (!out.json) note(`It is being sent again. To see the result: onair deliveries show ${id}${option}`);
   return wait && delivery.status !== "delivered";
-}
-
-/** Creates or shows a replay and its progress. Returns whether it was canceled while waiting. */
-export async function replay(
-  which: { readonly id: string } | { readonly range: Fields },
-  { api, out, wait, option }: RedeliveryOptions,
-): Promise<boolean> {
-  let current = "id" in which ? await api.showReplay(which.id) : await api.startReplay(which.range);
-  if (wait && current.state === "running") {
-    note(
-      `The replay ${current.id} is running, and continues after Ctrl-C. It pauses while a failing endpoint has many pending deliveries.`,
-    );
-    const unlessAway = askingAgain();
-    const share = { nouns: "deliveries", share: 0 };
-    const progress = { bytes: 0, totalBytes: null, rows: 0, counted: share };
-    const display = showProgress(progress);
-    await poll(
-      () => current.state === "running",
-      async () => {
-        current = (await unlessAway(() => api.showReplay(current.id))) ?? current;
-        progress.rows = current.queued;
-        share.share = current.progress;
-      },
-    ).finally(() => display.end());
-  }
-  // A small replay ends at once, so that its counts are final.
-  const until = performance.now() + (wait || "id" in which ? 0 : smallReplayMs);
-  await poll(
-    () => current.state === "running" && performance.now() < until,
-    async () => {
-      current = await api.showReplay(current.id);
-    },
-  );
-  const { skipped, queued: _, matched: __, ...rest } = current;
-  const queued = current.dry_run ? { would_be_queued: current.queued } : { queued: current.queued };
-  const counts = { matched: current.matched, ...queued, ...skipped };
-  const numbers = Object.entries(counts).map(([name, count]) => [name, counted(count)]);
-  await out.record(current, { ...rest, ...Object.fromEntries(numbers) });
-  if (!out.json && !current.dry_run) noteReplay(current, option);
-  if (!out.json && current.matched === 0 && current.state === "completed" && current.status === "missed")
-    await noteNothingMissed(api, current, option);
-  return wait && current.state === "canceled";
-}
-
-/** The time that a new replay has to end before its progress is printed. */
-const smallReplayMs = 1_000;
-
-/** The most deliveries of a kind that are counted to explain a replay. */
-const mostCounted = 500;
-
-/** Says why a replay found nothing missed: what failed in its range is pending again, or has arrived since. */
-async function noteNothingMissed(api: DeliveriesApi, replay: ReplayAnswer, option: string): Promise<void> {
-  const { app_id, subscription_id, broadcaster_user_id, type, from, to } = replay;
-  const range = {
-    ...(app_id !== undefined && { application_id: app_id }),
-    ...(subscription_id !== null && { subscription_id }),
-    ...(broadcaster_user_id !== null && { broadcaster: broadcaster_user_id }),
-    ...(type !== null && { type }),
-    after: from,
-    before: to,
-  };
-  const found = async (status: string) => {
-    const pages = pagesOf({ limit: mostCounted, cursor: "" }, (page) =>
-      api.page({ ...range, status, ...page }),
-    );
-    return (await Array.fromAsync(pages)).flatMap(({ data }) => data);
-  };
-  const pending = await found("pending");
-  const again = pending.filter(({ attempts }) => attempts.length > 0);
-  const later = (await found("delivered")).filter(({ attempts }) => attempts.length > 1);
-  const next = again.flatMap(({ next_attempt_at }) => next_attempt_at ?? []).sort()[0];
-  const are = (count: number) => (count === 1 ? "is" : "are");
-  const counts: readonly [number, (count: number) => string][] = [
-    [
-      again.length,
-      (n) => `failed and ${are(n)} pending again${next === undefined ? "" : `, next at ${next}`}`,
-    ],
-    [later.length, () => "failed and arrived later"],
-    [pending.length - again.length, (n) => `${are(n)} waiting for the first attempt`],
-  ];
-  const shown = counts.flatMap(([n, what]) => {
-    const number = n >= mostCounted ? `at least ${counted(n)}` : counted(n);
-    return n > 0 ? `${number} ${what(n)}` : [];
-  });
-  note(`Nothing is missed of what was published since ${from}: ${shown.join("; ") || "no attempt failed"}.`);
-  const whose = app_id === undefined ? "" : ` --application ${app_id}`;
-  if (again.length > 0)
-    note(
-      `To send the pending ones now: onair deliveries replay${whose} --from ${from} --status failing${option}`,
-    );
-}
-
-function noteReplay({ id, app_id, state, queued }: ReplayAnswer, option: string): void {
-  const whose = app_id === undefined ? "" : ` --application ${app_id}`;
-  if (state === "running")
-    note(
-      `It is running. To see its progress: onair deliveries replay ${id}${option}; with --wait, to wait for its end.`,
-    );
-  else if (queued > 0)
-    note(
-      `The queued deliveries are sent one after another. To see them: onair deliveries list${whose} --status pending${option}`,
-    );
 }
 
 const help = `Usage: onair deliveries list [filters] [--follow] [options]
@@ -464,10 +350,12 @@ export const deliveries = command({
     const perform = async (
       api: DeliveriesApi,
       { option, keptSecret = () => null }: Pick<Target, "option"> & { keptSecret?: () => string | null },
-      given: Values,
+      wanted: Values,
     ): Promise<number> => {
-      const { broadcaster } = given;
-      const filters = broadcaster ? { ...given, broadcaster: String(await api.userId(broadcaster)) } : given;
+      const { broadcaster } = wanted;
+      const filters = broadcaster
+        ? { ...wanted, broadcaster: String(await api.userId(broadcaster)) }
+        : wanted;
       const again = { api, out, wait: values.wait ?? false, option };
       if (action === "list") await list(api, paging, { ...filters, ...(after && { after }) }, out, !isOwn);
       else if (action === "show") {
@@ -611,81 +499,4 @@ async function requested(
   }
   if (cancel) await api.cancelReplay(id);
   return { id };
-}
-
-type OperatorSentDelivery = Static<typeof OwnedSentDelivery>;
-type SentAttempt = OperatorSentDelivery["attempts"][number];
-type OperatorDelivery = Omit<Static<typeof OwnedDelivery>, "attempts"> &
-  Partial<Pick<OperatorSentDelivery, "request">> & {
-    /** With the fields of a sent delivery only for a single one. */
-    readonly attempts: readonly (Static<typeof OwnedDelivery>["attempts"][number] & Partial<SentAttempt>)[];
-  };
-
-/** `T` without the application, which only operators see. */
-type WithoutApplication<T extends { app_id: string }> = Omit<T, "app_id"> & Partial<Pick<T, "app_id">>;
-
-/** A delivery of either API; a single delivery also has the last request. */
-export type Delivery = WithoutApplication<OperatorDelivery> & {
-  /** For operators; null if the application was deleted. */
-  readonly app_name?: string | null;
-};
-
-/** A replay of either API. */
-export type ReplayAnswer = WithoutApplication<Static<typeof OwnedReplay>>;
-
-/** Deliveries and replays: those of an application by the public API, or of all by the admin API. */
-interface DeliveriesApi {
-  /** Returns the id of the user with this id or username. */
-  userId(user: string): Promise<number>;
-  page(query: Fields): Promise<ListPage<Delivery>>;
-  show(id: string): Promise<Delivery>;
-  retry(id: string): Promise<Delivery>;
-  startReplay(range: Fields): Promise<ReplayAnswer>;
-  showReplay(id: string): Promise<ReplayAnswer>;
-  cancelReplay(id: string): Promise<void>;
-}
-
-/** The deliveries of all applications, by the admin API. */
-export function allDeliveries(api: AdminApi): DeliveriesApi {
-  const deliveries = "/admin/v1/deliveries";
-  const replays = "/admin/v1/replays";
-  const at = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`;
-  const named = withApplicationNames(api);
-  return {
-    userId: (user) => userId(api, user),
-    async page(query) {
-      const page = await api.get<ListPage<OperatorDelivery>>(deliveries, given(query));
-      return { ...page, data: await named(page.data) };
-    },
-    async show(id) {
-      const delivery = await api.get<OperatorDelivery>(at(deliveries, id));
-      return (await named([delivery]))[0] ?? delivery;
-    },
-    retry: (id) => api.json({ method: "POST", path: `${at(deliveries, id)}/retry` }),
-    startReplay: (range) => api.json({ method: "POST", path: replays, json: range }),
-    showReplay: (id) => api.get(at(replays, id)),
-    cancelReplay: async (id) => void (await api.send({ method: "DELETE", path: at(replays, id) })),
-  };
-}
-
-/** Returns the fields that are not empty. */
-function given(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
-}
-
-/** The deliveries of the client's application or user, by the public API. */
-export function ownDeliveries(api: Client): DeliveriesApi {
-  const deliveries = "/public/v1/events/deliveries";
-  const replays = "/public/v1/events/replays";
-  const at = (id: string) => ({ params: { path: { id } } });
-  return {
-    userId: (user) => broadcasterId(api, user),
-    // A boundary: the server checks the fields of the query.
-    page: (query) => api.get(deliveries, { params: { query: given(query) as never } }),
-    show: async (id) => (await api.get(`${deliveries}/{id}`, at(id))).data,
-    retry: async (id) => (await api.post(`${deliveries}/{id}/retry`, at(id))).data,
-    startReplay: async (range) => (await api.post(replays, { body: range as never })).data,
-    showReplay: async (id) => (await api.get(`${replays}/{id}`, at(id))).data,
-    cancelReplay: async (id) => void (await api.delete(`${replays}/{id}`, at(id))),
-  };
 }

@@ -38,7 +38,9 @@ describe("onair subscriptions", () => {
       ["channel.followed", 1001],
       ["kicks.gifted", 1001],
     ]);
-    expect((await onair("subscriptions list")).stdout).toMatch(/^ID .*\n\S+ +1001 +channel\.followed +1 /);
+    expect((await onair("subscriptions list")).stdout).toMatch(
+      /^ID .*\n\S+ +xqcow \(1001\) +channel\.followed +1 /,
+    );
     const id = data[0]?.id ?? "";
     expect((await onair(`subscriptions show ${id}`)).stdout).toMatch(/^status +enabled$/m);
     const again = await answered<{ data: { subscription_id: string }[] }>(

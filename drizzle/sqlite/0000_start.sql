@@ -152,7 +152,7 @@ CREATE UNIQUE INDEX `deliveries_id_unique` ON `deliveries` (`id`);--> statement-
 CREATE INDEX `deliveries_due` ON `deliveries` (`application_id`,`next_attempt_at`) WHERE "deliveries"."next_attempt_at" IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `deliveries_handed_out` ON `deliveries` (`seq`) WHERE "deliveries"."status" = 'pending' AND "deliveries"."next_attempt_at" IS NULL;--> statement-breakpoint
 CREATE INDEX `deliveries_application` ON `deliveries` ("seq" >> 12,`application_id`,`subscription_id`);--> statement-breakpoint
-CREATE INDEX `deliveries_failed` ON `deliveries` (`application_id`) WHERE "deliveries"."status" IN ('failed', 'expired', 'canceled');--> statement-breakpoint
+CREATE INDEX `deliveries_failed` ON `deliveries` (`application_id`) WHERE "deliveries"."status" NOT IN ('pending', 'delivered');--> statement-breakpoint
 CREATE TABLE `endpoints` (
 	`application_id` text PRIMARY KEY NOT NULL,
 	`failing_since` integer,

@@ -46,7 +46,7 @@ export function deliveryIndexes(db: Database, order: "ASC" | "DESC") {
     // SQLite uses the partial index only with this condition on the status.
     undelivered: db.prepare<Numbered, [string, number, number, number]>(
       `SELECT seq FROM deliveries INDEXED BY deliveries_failed
-       WHERE application_id = ? AND status IN ('failed', 'expired', 'canceled') ${bounded}`,
+       WHERE application_id = ? AND status NOT IN ('pending', 'delivered') ${bounded}`,
     ),
   };
 }

@@ -136,3 +136,12 @@ describe("pending deliveries are counted", () => {
     expect(await store.deliveries.backlog("large", "none")).toEqual({ pending: 0, oldest_pending_at: null });
   });
 });
+
+// The condition of a partial index is evaluated for the old and the new row of each change.
+test.each([
+  "INSERT INTO deliveries (id, event_seq, application_id, subscription_id, sequence, status, attempts) VALUES ('a', 1, 'b', 'c', 1, 'pending', 0)",
+  "UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, finished_at = 1 WHERE seq = 1",
+])("changing a delivery makes no temporary table: %s", (sql) => {
+  const steps = db.query<{ opcode: string }, []>(`EXPLAIN ${sql}`).all();
+  expect(steps.map(({ opcode }) => opcode)).not.toContain("OpenEphemeral");
+});

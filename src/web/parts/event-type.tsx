@@ -103,7 +103,10 @@ function Card({ type, isOpen, children }: CardProps) {
   );
 }
 
-/** Returns the event type of the URL, by default in its newest version, and the fields that select it. */
+/**
+ * Returns the event type of the URL, by default in its newest version, and the fields that select it. Without a type of
+ * this name it is undefined, and the fields say so.
+ */
 export function useTypeChoice<Type extends EventType>(types: readonly Type[]) {
   const [query, setQuery] = useQuery();
   const name = query["event"] ?? "channel.followed";
@@ -115,7 +118,8 @@ export function useTypeChoice<Type extends EventType>(types: readonly Type[]) {
       <Select
         label="Event type"
         value={name}
-        options={[...new Set(types.map((one) => one.name))].map(same)}
+        problem={types.length > 0 && !type ? `There is no event type ${name}.` : undefined}
+        options={[...new Set([...types.map((one) => one.name), name])].map(same)}
         onChange={(event) => setQuery({ event, version: null })}
       />
       {versions.length > 1 && (

@@ -8,7 +8,7 @@ import { FilterList } from "../../filters/later.ts";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { inText } from "../../isolated.ts";
-import { useAction, useLoad } from "../../load.ts";
+import { type Loaded, useAction, useLoad } from "../../load.ts";
 import {
   Button,
   Card,
@@ -53,6 +53,14 @@ export function Application() {
     [id],
     ["deliveries", "applications"],
   );
+  const subscriptions = useLoad(
+    (signal) => {
+      const query = { application_id: id, limit: fewSubscriptions };
+      return done(admin.GET("/admin/v1/subscriptions", { params: { query }, signal }));
+    },
+    [id],
+    ["subscriptions"],
+  );
   const missed = useMissed(id).data;
   const application = loaded.data;
   const reload = () => {
@@ -80,6 +88,11 @@ export function Application() {
         {(application) => (
           <>
             <EndpointOf application={application} endpoint={endpoint.data} onChange={reload} />
+            {subscriptions.data?.data.length === 0 && (
+              <Notice tone="warn" title="The application has no subscriptions: it gets no events.">
+                <p>Its developer subscribes to events of channels, in the portal or with the public API.</p>
+              </Notice>
+            )}
             {application.delivery !== "stream" && application.webhook_url !== null && endpoint.data && (
               <PendingFigures endpoint={endpoint.data} missed={missed} applicationId={id} />
             )}
@@ -88,7 +101,7 @@ export function Application() {
                 <LatestDeliveries query={{ application_id: id }}>
                   <p>Deliveries appear here as soon as events of its subscriptions are published.</p>
                 </LatestDeliveries>
-                <SubscriptionsOf id={id} />
+                <SubscriptionsOf id={id} loaded={subscriptions} />
                 <FiltersOf application={application} onChange={reload} />
                 <SecretsAndTokens application={application} />
                 <History of={{ application: id }} />
@@ -129,7 +142,14 @@ function EndpointOf({
   if (delivery === "stream")
     return <Notice title="The application reads its events from the event stream. No webhooks are sent." />;
   if (webhook_url === null)
-    return <Notice tone="warn" title="The application has no webhook URL: nothing can be delivered." />;
+    return (
+      <Notice tone="warn" title="The application has no webhook URL: nothing can be delivered.">
+        <p>
+          Set it in the settings below, or have its developer set it in the portal. A replay then sends what
+          was canceled.
+        </p>
+      </Notice>
+    );
   if (!endpoint) return null;
   const { status, disabled_reason, failures, last_failure, advice } = endpoint;
   const why = disabled_reason === "gone" ? "it answered 410" : "all attempts failed for 24 hours";
@@ -273,13 +293,13 @@ function Danger({
 const fewSubscriptions = 10;
 
 /** The subscriptions of an application, and their number. */
-function SubscriptionsOf({ id }: { id: string }) {
-  const query = { application_id: id, limit: fewSubscriptions };
-  const loaded = useLoad(
-    (signal) => done(admin.GET("/admin/v1/subscriptions", { params: { query }, signal })),
-    [id],
-    ["subscriptions"],
-  );
+function SubscriptionsOf({
+  id,
+  loaded,
+}: {
+  id: string;
+  loaded: Loaded<components["schemas"]["NamedSubscriptionPage"]>;
+}) {
   const users = useUsers((loaded.data?.data ?? []).map((one) => one.broadcaster_user_id));
   const all = to("/subscriptions", { application_id: id });
   return (

@@ -43,7 +43,7 @@ export function Categories() {
               ) : (
                 <Empty
                   title="No categories yet"
-                  text="The platform reports them with onair import categories, or PUT /admin/v1/categories."
+                  text="The platform reports them with onair import categories, or PUT /admin/v1/categories."
                 />
               )
             }

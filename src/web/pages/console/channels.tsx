@@ -114,7 +114,7 @@ export function Channels() {
       empty={
         <Empty
           title="No channels yet"
-          text="The platform reports them with onair import channels, or PUT /admin/v1/channels."
+          text="The platform reports them with onair import channels, or PUT /admin/v1/channels."
         />
       }
       columns={[
@@ -187,7 +187,7 @@ export function Livestreams() {
       empty={
         <Empty
           title="Nobody is live"
-          text="The platform reports livestreams with onair import livestreams, or PUT /admin/v1/livestreams."
+          text="The platform reports livestreams with onair import livestreams, or PUT /admin/v1/livestreams."
         />
       }
       below={({ title }) => <bdi>{title || "no title"}</bdi>}

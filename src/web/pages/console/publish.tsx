@@ -37,7 +37,7 @@ export function Publish() {
       <Allowed roles={writers} to="publish events">
         <Read of={loaded}>
           {() =>
-            type && (
+            type ? (
               <EventForm
                 key={`${type.name} ${type.version}`}
                 type={type}
@@ -45,6 +45,8 @@ export function Publish() {
               >
                 {choice}
               </EventForm>
+            ) : (
+              <Card>{choice}</Card>
             )
           }
         </Read>

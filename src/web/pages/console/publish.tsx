@@ -140,7 +140,12 @@ function EventForm({ type, channel, children }: EventFormProps) {
           <p class="muted" role="status">
             {channel === null
               ? "Choose a channel to see how many applications get the event."
-              : shown && <Receivers of={shown} type={type} channel={channel} />}
+              : shown && (
+                  <Receivers
+                    of={shown}
+                    href={to("/subscriptions", { broadcaster: String(channel.id), event: type.name })}
+                  />
+                )}
           </p>
         </Form>
         {asked && channel && (
@@ -151,7 +156,7 @@ function EventForm({ type, channel, children }: EventFormProps) {
             onClose={() => setAsked(null)}
           >
             <p>
-              <Receivers of={asked} type={type} channel={channel} />
+              <Receivers of={asked} />
             </p>
             <p>It is sent as if it had happened on the platform. This cannot be undone.</p>
           </Confirm>
@@ -183,18 +188,17 @@ const applications = (count: number) => (count === 1 ? "1 application" : `${numb
 
 interface ReceiversProps {
   readonly of: Preview;
-  readonly type: Entry;
-  readonly channel: SampleBroadcaster;
+  /** Leads to the subscriptions; absent in a question, where the first thing that Enter reaches is an answer. */
+  readonly href?: string;
 }
 
 /** Says to how many applications an event goes. */
-function Receivers({ of: { deliveries, filtered }, type, channel }: ReceiversProps) {
+function Receivers({ of: { deliveries, filtered }, href }: ReceiversProps) {
   const { role } = useOperator();
   const count = deliveries === 0 ? "It goes to no application" : `It goes to ${applications(deliveries)}`;
-  const subscribers = to("/subscriptions", { broadcaster: String(channel.id), event: type.name });
   return (
     <>
-      {deliveries + filtered > 0 && role !== "publisher" ? <a href={subscribers}>{count}</a> : count}.
+      {href && deliveries + filtered > 0 && role !== "publisher" ? <a href={href}>{count}</a> : count}.
       {filtered > 0 &&
         ` ${applications(filtered)} ${filtered === 1 ? "has" : "have"} a filter that keeps it away.`}
     </>

@@ -1,10 +1,7 @@
 import { expect, test } from "bun:test";
-import { SQL } from "bun";
 import { seeded } from "../../src/dev/chance.ts";
 import { isoTime, minute } from "../../src/domain/time.ts";
 import { killRun } from "../support/fault-run.ts";
-import { emptyDatabase } from "../support/postgres.ts";
-import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { ownProcess } from "../support/process.ts";
 import { event, publishAll, subscriber } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -14,19 +11,17 @@ import { until } from "../support/until.ts";
 
 const promise = "every acknowledged event arrives, under one id, in an unbroken sequence";
 
-// Hundreds of kills in a row: bun tests/bench/kills.ts
-test(`kill -9 at random moments: ${promise}`, async () => {
-  const database = isOnPostgres ? await emptyDatabase() : null;
-  try {
-    const random = seeded(Date.now());
-    const report = await killRun({ kills: 5, random, ...(database && { database: database.url }) });
+// Hundreds of kills in a row: bun tests/bench/kills.ts. Of servers on PostgreSQL: postgres/replicas/processes.test.ts
+test.skipIf(isOnPostgres)(
+  `kill -9 at random moments: ${promise}`,
+  async () => {
+    const report = await killRun({ kills: 5, random: seeded(Date.now()) });
     expect(report.problems).toEqual([]);
     expect(report.acknowledged).toBeGreaterThan(20);
     expect(report.deliveries).toBeGreaterThanOrEqual(report.acknowledged);
-  } finally {
-    await database?.drop();
-  }
-}, 300_000);
+  },
+  300_000,
+);
 
 test.skipIf(isOnPostgres)(
   "restarts by SIGTERM under load: every acknowledged event arrives, and no request is sent twice",
@@ -35,47 +30,6 @@ test.skipIf(isOnPostgres)(
     expect(report.problems).toEqual([]);
     expect(report.acknowledged).toBeGreaterThan(20);
     expect(report.requests).toBe(report.deliveries);
-  },
-  300_000,
-);
-
-/** The server ends within this time. */
-const endMs = 1_000;
-
-async function administer(server: PostgresServer, statement: string): Promise<void> {
-  const sql = new SQL(server.url("postgres"), { max: 1 });
-  await sql.unsafe(statement);
-  await sql.close();
-}
-
-test.skipIf(!isOnPostgres)(
-  "PostgreSQL crashes, restarts and ends its connections under load: every acknowledged event arrives, under one id",
-  async () => {
-    await using stack = new AsyncDisposableStack();
-    const server = await startPostgres(["fsync=on"]);
-    stack.defer(() => server.stop());
-    await administer(server, "CREATE DATABASE onair");
-    const restart = async (signal: NodeJS.Signals) => {
-      server.kill(signal);
-      await Bun.sleep(endMs);
-      await server.start();
-    };
-    const faults = [
-      () =>
-        administer(server, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'onair'"),
-      () => restart("SIGQUIT"),
-      () => restart("SIGINT"),
-    ];
-    let n = 0;
-    const report = await killRun({
-      kills: 2 * faults.length,
-      random: seeded(Date.now()),
-      database: server.url("onair"),
-      disturb: async () => faults[n++ % faults.length]?.(),
-      run: { env: { ONAIR_LOG_LEVEL: "off" } },
-    });
-    expect(report.problems).toEqual([]);
-    expect(report.acknowledged).toBeGreaterThan(10);
   },
   300_000,
 );

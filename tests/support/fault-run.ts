@@ -310,8 +310,6 @@ interface KillRunOptions extends Pick<FaultRunOptions, "database" | "failing"> {
   readonly random: () => number;
   /** How the server is ended; `SIGTERM` is what a service manager sends for a restart. */
   readonly signal?: "SIGKILL" | "SIGTERM";
-  /** A fault to inject instead of ending the server. */
-  readonly disturb?: () => Promise<void>;
   readonly run?: RunOptions;
   readonly progress?: (kills: number, acknowledged: number, arrived: number) => void;
 }
@@ -321,7 +319,7 @@ const longestLifeMs = 400;
 
 /** Ends one server repeatedly at random moments. With SIGKILL also while it starts. */
 export function killRun(options: KillRunOptions): Promise<FaultReport> {
-  const { kills, random, disturb, signal = "SIGKILL", run = {}, progress, ...rest } = options;
+  const { kills, random, signal = "SIGKILL", run = {}, progress, ...rest } = options;
   return faultRun({
     ...rest,
     random,
@@ -332,13 +330,10 @@ export function killRun(options: KillRunOptions): Promise<FaultReport> {
     async faults([server], { counts }) {
       for (let killed = 0; killed < kills && server; killed++) {
         await Bun.sleep(random() * longestLifeMs);
-        if (disturb) await disturb();
-        else {
-          const code = await server.end(signal);
-          if (signal === "SIGTERM" && code !== 0) throw new Error(`the server ended with ${code}`);
-          if (signal === "SIGKILL" && random() < 0.2) await server.startAndKill(random() * longestLifeMs);
-          await server.start();
-        }
+        const code = await server.end(signal);
+        if (signal === "SIGTERM" && code !== 0) throw new Error(`the server ended with ${code}`);
+        if (signal === "SIGKILL" && random() < 0.2) await server.startAndKill(random() * longestLifeMs);
+        await server.start();
         const { acknowledged, requests } = counts();
         progress?.(killed + 1, acknowledged, requests);
       }

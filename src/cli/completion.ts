@@ -59,20 +59,20 @@ function ofCommand(
 ): Candidate[] {
   const { actions } = command;
   const values: Command["values"] = { profile: profileNames, ...command.values };
-  const shown = (candidates: Candidates = [], lead = "") =>
+  const candidatesWith = (candidates: Candidates = [], lead = "") =>
     (typeof candidates === "function" ? candidates(env) : candidates).map((word) => ({
       word: lead + word,
       meaning: meaningOf(word, command),
     }));
   const [lead = ""] = /^--[^=]+=/.exec(prefix) ?? [];
   const option = optionNamed(lead === "" ? before.at(-1) : lead.slice(0, -1), command);
-  if (option?.takesValue) return shown(values[option.name], lead);
+  if (option?.takesValue) return candidatesWith(values[option.name], lead);
   const [first] = positionalsOf(before, command);
-  const options = () => shown(optionsOf(command, first));
+  const options = () => candidatesWith(optionsOf(command, first));
   if (prefix.startsWith("-")) return options();
   const ofFirst = actions ? Object.keys(actions) : command.candidates;
   const candidates = first === undefined ? ofFirst : ofAction(actions, first)?.candidates;
-  if (candidates !== undefined) return shown(candidates);
+  if (candidates !== undefined) return candidatesWith(candidates);
   const takesFile = /[<[]file[>\]]/.test(command.help);
   return takesFile ? [] : options();
 }

@@ -84,7 +84,7 @@ Exit code: 0 if nothing is wrong (warnings do not count), 1 if something is, 2 f
     };
     for await (const finding of examine({ ...subject, place: "doctor" })) {
       findings.push(finding);
-      if (!json) await print(shown(finding, screen(env)));
+      if (!json) await print(findingLine(finding, screen(env)));
     }
     const count = (status: Finding["status"]) => findings.filter((one) => one.status === status).length;
     const wrong = count("wrong");
@@ -106,7 +106,7 @@ const words = { ok: "ok", warning: "warning", wrong: "WRONG", skipped: "skipped"
 
 const styles = { ok: "green", warning: "yellow", wrong: "red", skipped: "dim" } as const;
 
-function shown({ check, status, message, advice }: Finding, { style }: Screen): string {
+function findingLine({ check, status, message, advice }: Finding, { style }: Screen): string {
   const line = `${style(styles[status], words[status].padEnd(8))} ${check.replaceAll("_", " ").padEnd(16)} ${message}`;
   return advice === null ? line : `${line}\n${" ".repeat(26)}→ ${advice}`;
 }

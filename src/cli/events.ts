@@ -48,15 +48,15 @@ const publishing = command({
     // Built-in types need no server. The server named by the environment is used only if a key is set as well.
     const { ONAIR_ADMIN_URL, ONAIR_URL, ONAIR_ADMIN_KEY, ONAIR_ADMIN_KEY_FILE } = env;
     const isNamed = values.url !== undefined || namesData(values);
-    const isAsked =
+    const isWanted =
       isNamed || Boolean((ONAIR_ADMIN_URL || ONAIR_URL) && (ONAIR_ADMIN_KEY ?? ONAIR_ADMIN_KEY_FILE));
     const withoutServer = { ...env, ONAIR_URL: undefined, ONAIR_ADMIN_URL: undefined };
-    const targetEnv = action === "types" && !isAsked ? withoutServer : env;
+    const targetEnv = action === "types" && !isWanted ? withoutServer : env;
     const target = readTarget(values, targetEnv, mistakes);
     refuseContent(values, 'name a file with the event as JSON, or "-" for standard input', mistakes);
     check();
     if (action === "types") {
-      const more = isAsked ? await withAdminApi(target, registeredTypes) : [];
+      const more = isWanted ? await withAdminApi(target, registeredTypes) : [];
       return types([...builtIn, ...more], word, out);
     }
     sizeOf(word); // throws when it is unreadable
@@ -101,10 +101,10 @@ async function types(all: readonly ShownType[], name: string, out: Output): Prom
     throw new UsageError(`There is no event type ${name}.${meant} "onair events types" lists all.`);
   }
   if (out.json) {
-    const shown = found.map(({ name, version, description, schema, example }) => {
+    const listed = found.map(({ name, version, description, schema, example }) => {
       return { name, version, description, schema, example };
     });
-    await print(JSON.stringify({ data: shown }));
+    await print(JSON.stringify({ data: listed }));
   } else if (name === "") {
     const rows = found.map(({ name, version, description }) => [name, String(version), description]);
     // Full descriptions, not cut to the terminal.

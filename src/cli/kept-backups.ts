@@ -74,13 +74,15 @@ export async function keptSource(
 ): Promise<{ source: BackupSource; size: number }> {
   const { destination, all } = await openKept(settings);
   const found = id === undefined || id === "latest" ? all[0] : all.find((one) => one.id === id);
-  const shown = shownDestination(settings);
-  if (!found && all.length === 0) throw new Error(`There is no backup in ${shown}`);
+  const location = shownDestination(settings);
+  if (!found && all.length === 0) throw new Error(`There is no backup in ${location}`);
   if (!found)
-    throw new UsageError(`There is no backup ${id} in ${shown}; onair backup list --from ${shown} lists all`);
+    throw new UsageError(
+      `There is no backup ${id} in ${location}; onair backup list --from ${location} lists all`,
+    );
   const { name, size } = found;
   const open = () => destination.read(name, { start: 0, end: size });
-  return { source: { label: `${shown.replace(/\/$/, "")}/${name}`, name, open }, size };
+  return { source: { label: `${location.replace(/\/$/, "")}/${name}`, name, open }, size };
 }
 
 /** A backup in a list. */

@@ -49,14 +49,14 @@ async function askFor(what: string): Promise<string> {
   // Without a SIGINT listener, Ctrl-C closes the interface.
   terminal.once("close", stop);
   try {
-    return given(what, await terminal.question(`${what}: `));
+    return typedText(what, await terminal.question(`${what}: `));
   } finally {
     terminal.off("close", stop);
     terminal.close();
   }
 }
 
-function given(what: string, typed: string): string {
+function typedText(what: string, typed: string): string {
   const text = typed.trim();
   if (text === "") throw new UsageError(`${what}: nothing was typed`);
   return text;
@@ -89,7 +89,7 @@ async function askForSecret(what: string): Promise<string> {
         }
       });
     });
-    return given(what, typed);
+    return typedText(what, typed);
   } finally {
     stdin.removeAllListeners("data");
     stdin.setRawMode(false);
@@ -142,9 +142,9 @@ export const login = command({
     if (values.port !== undefined && !browser) mistakes.push("--port needs --browser");
     const port = readNumber("port", values.port, mistakes) ?? 0;
     const canAsk = process.stdin.isTTY === true;
-    if (values["client-id"] === undefined && !canAsk) mistakes.push(`--client-id is missing, ${unasked}`);
+    if (values["client-id"] === undefined && !canAsk) mistakes.push(`--client-id is missing, ${noTerminal}`);
     if (file === undefined && !browser && !canAsk)
-      mistakes.push(`--secret-file is missing ("-" reads standard input), ${unasked}`);
+      mistakes.push(`--secret-file is missing ("-" reads standard input), ${noTerminal}`);
     check();
     const { protocol, hostname } = new URL(url);
     if (protocol === "http:" && !isLoopback(hostname))
@@ -175,7 +175,7 @@ export const login = command({
   },
 });
 
-const unasked = "and there is no terminal to prompt for it";
+const noTerminal = "and there is no terminal to prompt for it";
 
 interface Application {
   readonly url: string;

@@ -58,15 +58,15 @@ export async function runProgram([name, ...args]: readonly string[], env: Enviro
     process.stderr.write(await overview());
     return wrongUsage;
   }
-  const isAsked = isHelp(name);
-  const [word, ...more] = isAsked ? args : [name];
+  const isHelpWord = isHelp(name);
+  const [word, ...more] = isHelpWord ? args : [name];
   if (word === undefined || isHelp(word)) {
     process.stdout.write(await overview());
     return ok;
   }
   const topic = word === "--version" ? "version" : word;
   const load = Object.hasOwn(commands, topic) ? commands[topic] : undefined;
-  if (load && more.length === 0) return runCommand(topic, await load(), isAsked ? ["--help"] : args, env);
+  if (load && more.length === 0) return runCommand(topic, await load(), isHelpWord ? ["--help"] : args, env);
   const problem = load
     ? `"${more[0]}" is not expected here.`
     : `There is no command "${topic}".${didYouMean(topic, [...Object.keys(commands), "help"])}`;

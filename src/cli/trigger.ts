@@ -112,14 +112,14 @@ function readSample(name: string, values: Values, mistakes: string[]): SampleReq
 /** Sends a sample to a local program, by default with all checks. Returns the exit code. */
 async function checkLocally(
   { name, version, broadcaster, assignments, count }: SampleRequest & { readonly count: number },
-  { forward = "", secret: given, once = false, url, data, database }: Values,
+  { forward = "", secret: ownSecret, once = false, url, data, database }: Values,
   { env, out, mistakes }: Reading,
 ): Promise<number> {
   const to = readForward(forward, mistakes);
   const channel = readNumber("broadcaster", broadcaster, mistakes, 1);
   if ((url ?? data ?? database) !== undefined)
     mistakes.push("--forward needs no server: leave out --url, --data and --database");
-  const secret = given ?? env["ONAIR_WEBHOOK_SECRET"];
+  const secret = ownSecret ?? env["ONAIR_WEBHOOK_SECRET"];
   if (secret === undefined)
     mistakes.push("The secret of the program is missing: give --secret or ONAIR_WEBHOOK_SECRET");
   else if (!isWebhookSecret(secret)) mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
@@ -191,12 +191,12 @@ function assign(root: unknown, path: readonly (string | number)[], value: unknow
   for (const [i, part] of path.entries()) {
     const isLast = i === path.length - 1;
     if (!canSet(target, part, isLast)) {
-      const shown = shownPath(path.slice(0, i + 1));
+      const place = shownPath(path.slice(0, i + 1));
       const why =
         typeof part === "number"
           ? "it is not a list, or the list is shorter"
           : "the sample has no such field";
-      throw new UsageError(`--set ${shownPath(path)}: there is no ${shown}, ${why}`);
+      throw new UsageError(`--set ${shownPath(path)}: there is no ${place}, ${why}`);
     }
     // `defineProperty` calls no setter for a name such as `__proto__`.
     if (isLast) {

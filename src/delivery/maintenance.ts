@@ -106,17 +106,7 @@ export function storingStatistics(
     }
     stored(rows);
   };
-  return {
-    name: "statistics",
-    async run(signal) {
-      while (!signal.aborted) {
-        await pause(storeEveryMs, signal);
-        await flush();
-      }
-      // Counts that were made while the former counts were being stored.
-      await flush();
-    },
-  };
+  return flushing("statistics", storeEveryMs, flush, pause);
 }
 
 /** Returns the service that stores the requests of applications at intervals and when it is stopped. */
@@ -139,13 +129,24 @@ export function storingRequests(
       }
     }
   };
+  return flushing("requests", storeRequestsEveryMs, flush, pause);
+}
+
+/** Returns a service that calls `flush` at intervals and when it is stopped. */
+function flushing(
+  name: string,
+  everyMs: number,
+  flush: () => Promise<void>,
+  pause: Timers["pause"],
+): Service {
   return {
-    name: "requests",
+    name,
     async run(signal) {
       while (!signal.aborted) {
-        await pause(storeRequestsEveryMs, signal);
+        await pause(everyMs, signal);
         await flush();
       }
+      // What was counted while the former counts were being stored.
       await flush();
     },
   };

@@ -127,8 +127,8 @@ addEventListener("DOMContentLoaded", () => {
   byId("find").addEventListener("click", search);
   addEventListener("keydown", (event) => {
     const isTyping = (event.target as Element).matches?.("input, textarea, select");
-    const isAsked = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
-    if (!isAsked && (event.key !== "/" || isTyping)) return;
+    const isWanted = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
+    if (!isWanted && (event.key !== "/" || isTyping)) return;
     event.preventDefault();
     search();
   });

@@ -14,7 +14,7 @@ interface Entry {
   readonly app_id?: string | null;
 }
 
-const shown = 6;
+const mostNotices = 6;
 
 /** Replaces the UTC times in a message of the API by local ones. */
 export function withLocalTimes(text: string): string {
@@ -32,7 +32,7 @@ export function NoticesCard({
 }: {
   read: (limit: number, signal: AbortSignal) => Promise<readonly Entry[]>;
 }) {
-  const { data, fault } = useLoad((signal) => read(shown, signal), [], ["notices"]);
+  const { data, fault } = useLoad((signal) => read(mostNotices, signal), [], ["notices"]);
   const names = useApplicationNames((data ?? []).flatMap(({ app_id }) => app_id ?? []));
   if (fault && !data) return <FaultNotice fault={fault} />;
   if (!data || data.length === 0) return null;

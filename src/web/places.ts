@@ -23,8 +23,8 @@ type Query = Readonly<Record<string, string | null | undefined>>;
 export const to = (path: string, query: Query = {}): string => withQuery(base + path, query);
 
 function withQuery(path: string, query: Query): string {
-  const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
-  const text = new URLSearchParams(given).toString();
+  const pairs = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
+  const text = new URLSearchParams(pairs).toString();
   return path + (text && `?${text}`);
 }
 

@@ -6,13 +6,13 @@ export function addingUp(values: readonly number[], whole: number): number[] {
   const sum = values.reduce((total, value) => total + value, 0);
   if (sum === 0) return values.map(() => 0);
   const exact = values.map((value) => (value / sum) * whole);
-  const shown = exact.map(Math.floor);
-  const missing = whole - shown.reduce((total, value) => total + value, 0);
+  const rounded = exact.map(Math.floor);
+  const missing = whole - rounded.reduce((total, value) => total + value, 0);
   const byRemainder = exact
     .map((value, i) => ({ i, remainder: value - Math.floor(value) }))
     .sort((a, b) => b.remainder - a.remainder);
-  for (const { i } of byRemainder.slice(0, missing)) shown[i] = (shown[i] ?? 0) + 1;
-  return shown;
+  for (const { i } of byRemainder.slice(0, missing)) rounded[i] = (rounded[i] ?? 0) + 1;
+  return rounded;
 }
 
 /** Formats sizes in one unit, so that they add up to the last one, which is their sum. */

@@ -27,19 +27,19 @@ export function headerChanges(
   lines: string,
   { headers: saved, url, nextUrl }: SavedHeaders,
 ): Record<string, string | null> {
-  const given = lines
+  const pairs = lines
     .split("\n")
     .filter((line) => line.trim() !== "")
     .map((line): [name: string, value: string] => {
       const [, name = line.trim(), value = ""] = /^([^:]*):(.*)$/.exec(line) ?? [];
       return [name.trim(), value.trim()];
     });
-  const names = new Set(given.map(([name]) => name.toLowerCase()));
+  const names = new Set(pairs.map(([name]) => name.toLowerCase()));
   const removed = Object.keys(saved).filter((name) => !names.has(name.toLowerCase()));
   const isSameOrigin = URL.parse(url ?? "")?.origin === URL.parse(nextUrl)?.origin;
   const isKept = ([name, value]: [string, string]) => isSameOrigin && name in saved && isMasked(value);
   return Object.fromEntries<string | null>([
     ...removed.map((name): [string, null] => [name, null]),
-    ...given.filter((one) => !isKept(one)),
+    ...pairs.filter((one) => !isKept(one)),
   ]);
 }

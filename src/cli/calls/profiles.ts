@@ -52,8 +52,8 @@ export const defaultProfile = "default";
 export const devProfile = "dev";
 
 /** Returns the name of the profile to use: `given`, else the name in `ONAIR_PROFILE`, else the default. */
-export function profileNameOf(given: string | undefined, env: Environment): string {
-  return given ?? (env["ONAIR_PROFILE"] || defaultProfile);
+export function profileNameOf(name: string | undefined, env: Environment): string {
+  return name ?? (env["ONAIR_PROFILE"] || defaultProfile);
 }
 
 /** The profiles of this operating system user, each in a file with mode 0600. */

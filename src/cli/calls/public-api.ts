@@ -50,11 +50,12 @@ const noCredentials =
  * Reads the credentials for the public API: `--profile` or `--token`, else `ONAIR_TOKEN`, else `ONAIR_PROFILE` or the
  * default profile. Adds problems to `mistakes`.
  */
-export function readPublicTarget(given: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
-  if (given.token !== undefined && given.profile !== undefined)
+export function readPublicTarget(options: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+  if (options.token !== undefined && options.profile !== undefined)
     mistakes.push("--token and --profile exclude each other");
-  const token = given.token ?? (given.profile === undefined ? env["ONAIR_TOKEN"] || undefined : undefined);
-  return token === undefined ? ofProfile(given, env, mistakes) : ofToken(token, given, env, mistakes);
+  const token =
+    options.token ?? (options.profile === undefined ? env["ONAIR_TOKEN"] || undefined : undefined);
+  return token === undefined ? ofProfile(options, env, mistakes) : ofToken(token, options, env, mistakes);
 }
 
 /** Variables that make a command use the admin API. */
@@ -71,9 +72,9 @@ const operatorVariables = [
  * Without them, an operator key, a data directory or a database selects the admin API. Without any of these, a token or
  * profile selects the public API.
  */
-export function usesPublicApi(given: GivenTarget & NamedData, env: Environment): boolean {
-  if (given.profile !== undefined || given.token !== undefined) return true;
-  if (namesData(given)) return false;
+export function usesPublicApi(options: GivenTarget & NamedData, env: Environment): boolean {
+  if (options.profile !== undefined || options.token !== undefined) return true;
+  if (namesData(options)) return false;
   if (operatorVariables.some((name) => env[name])) return false;
   const { ONAIR_TOKEN, ONAIR_PROFILE } = env;
   if (ONAIR_TOKEN || ONAIR_PROFILE) return true;
@@ -81,9 +82,9 @@ export function usesPublicApi(given: GivenTarget & NamedData, env: Environment):
   return names.includes(defaultProfile) || names.includes(devProfile);
 }
 
-function ofToken(token: string, given: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
-  const { url } = given;
-  const holder = given.token === undefined ? "ONAIR_TOKEN" : "--token";
+function ofToken(token: string, options: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+  const { url } = options;
+  const holder = options.token === undefined ? "ONAIR_TOKEN" : "--token";
   if (!/^[\x21-\x7e]+$/.test(token))
     mistakes.push("The access token has invalid characters: check that it was copied correctly");
   const source = url === undefined && env["ONAIR_URL"] ? "ONAIR_URL" : "--url";

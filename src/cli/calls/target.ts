@@ -18,11 +18,11 @@ import { devProfile, type Profile, Profiles } from "./profiles.ts";
  * variables. Throws a `ConfigError`.
  */
 export function readSettings<Name extends string>(
-  given: Readonly<Partial<Record<Name, string | boolean>>>,
+  options: Readonly<Partial<Record<Name, string | boolean>>>,
   names: readonly Name[],
   env: Environment,
 ): Config {
-  const args = names.flatMap((name) => (given[name] === undefined ? [] : `--${name}=${given[name]}`));
+  const args = names.flatMap((name) => (options[name] === undefined ? [] : `--${name}=${options[name]}`));
   return readConfig(args, env);
 }
 
@@ -55,7 +55,7 @@ export interface Target {
 }
 
 export const targetOptions = valued("url", "data", "database", "config", "client-cert", "client-key");
-type GivenTarget = Given<typeof targetOptions>;
+type TargetOptions = Given<typeof targetOptions>;
 
 export const targetHelp = `  --url URL      the admin listener of a running server, like http://127.0.0.1:8081
                  (ONAIR_ADMIN_URL, else ONAIR_URL, unless ONAIR_TOKEN is set); set the operator key
@@ -73,17 +73,18 @@ export const targetHelp = `  --url URL      the admin listener of a running serv
 /** Options that name the location of data. */
 const placeNames = ["data", "database", "config"] as const;
 
-export type NamedData = Pick<GivenTarget, (typeof placeNames)[number]>;
+export type NamedData = Pick<TargetOptions, (typeof placeNames)[number]>;
 
 /** Whether an option names the location of data. */
-export const namesData = (given: NamedData): boolean => placeNames.some((name) => given[name] !== undefined);
+export const namesData = (options: NamedData): boolean =>
+  placeNames.some((name) => options[name] !== undefined);
 
 /** Reads the target of a command, and adds problems to `mistakes`. */
-export function readTarget(given: GivenTarget, env: Environment, mistakes: string[]): Target {
-  const named = placeNames.filter((name) => given[name] !== undefined);
+export function readTarget(options: TargetOptions, env: Environment, mistakes: string[]): Target {
+  const named = placeNames.filter((name) => options[name] !== undefined);
   const variable = env["ONAIR_ADMIN_URL"] ? "ONAIR_ADMIN_URL" : "ONAIR_URL";
-  const address = given.url ?? (named.length === 0 ? env[variable] || undefined : undefined);
-  const source = given.url === undefined ? variable : "--url";
+  const address = options.url ?? (named.length === 0 ? env[variable] || undefined : undefined);
+  const source = options.url === undefined ? variable : "--url";
   if (address !== undefined && source === "ONAIR_URL" && env["ONAIR_TOKEN"])
     mistakes.push(
       "With ONAIR_TOKEN, ONAIR_URL is the public listener: name the admin listener in ONAIR_ADMIN_URL or --url",
@@ -97,13 +98,15 @@ export function readTarget(given: GivenTarget, env: Environment, mistakes: strin
     if (!key && mistakes.every((one) => !one.startsWith("ONAIR_ADMIN_KEY")))
       mistakes.push(`${source} needs an operator key: set ONAIR_ADMIN_KEY`);
   }
-  const certificate = address === undefined ? null : certificateOf(given, env, mistakes);
-  const config = readSettings(given, placeNames, dataVariables(env, address === undefined));
-  const option = ["url" as const, ...named].map((name) => (given[name] ? ` --${name} ${given[name]}` : ""));
+  const certificate = address === undefined ? null : certificateOf(options, env, mistakes);
+  const config = readSettings(options, placeNames, dataVariables(env, address === undefined));
+  const option = ["url" as const, ...named].map((name) =>
+    options[name] ? ` --${name} ${options[name]}` : "",
+  );
   return {
     server: url && key ? { url, key, certificate } : null,
     location: locationOf(config),
-    dev: isNothingNamed(given, env) ? devServer(env, mistakes) : null,
+    dev: isNothingNamed(options, env) ? devServer(env, mistakes) : null,
     allowPrivateWebhooks: config.allowPrivateWebhooks,
     confirmAbovePercent: config.confirmSnapshotAbove,
     backups: config,
@@ -122,8 +125,8 @@ const placeVariables = [
   "ONAIR_CONFIG",
 ];
 
-function isNothingNamed(given: GivenTarget, env: Environment): boolean {
-  return given.url === undefined && !namesData(given) && placeVariables.every((name) => !env[name]);
+function isNothingNamed(options: TargetOptions, env: Environment): boolean {
+  return options.url === undefined && !namesData(options) && placeVariables.every((name) => !env[name]);
 }
 
 /**
@@ -154,8 +157,8 @@ export function refuseContent({ data }: NamedData, instead: string, mistakes: st
 }
 
 /** Returns the location of the data for a command that never uses a server. */
-export function locationOfCommand(given: NamedData, env: Environment): DataLocation {
-  return locationOf(readSettings(given, placeNames, dataVariables(env, true)));
+export function locationOfCommand(options: NamedData, env: Environment): DataLocation {
+  return locationOf(readSettings(options, placeNames, dataVariables(env, true)));
 }
 
 /** Returns the variables about data. With a server, its location is ignored. */
@@ -175,12 +178,12 @@ function dataVariables(env: Environment, isHere: boolean): Environment {
 
 /** Reads the client certificate for requests to a server; null when none is given. Adds problems to `mistakes`. */
 export function certificateOf(
-  given: Pick<GivenTarget, "client-cert" | "client-key">,
+  options: Pick<TargetOptions, "client-cert" | "client-key">,
   env: Environment,
   mistakes: string[],
 ): Certificate | null {
   const named = (name: "client-cert" | "client-key", variable: string) => {
-    if (given[name] !== undefined) return { option: `--${name}`, path: given[name] };
+    if (options[name] !== undefined) return { option: `--${name}`, path: options[name] };
     return env[variable] ? { option: variable, path: env[variable] } : null;
   };
   const [cert, key] = [named("client-cert", "ONAIR_CLIENT_CERT"), named("client-key", "ONAIR_CLIENT_KEY")];

@@ -48,11 +48,11 @@ function request({ method, path, status, duration_ms, ...rest }: Fields, paint: 
 }
 
 function delivery({ outcome, status, duration_ms, type, ...rest }: Fields, paint: Paint): string {
-  const shown = status === null ? "---" : String(status);
+  const code = status === null ? "---" : String(status);
   const took = `${Number(duration_ms)} ms`.padStart(10);
   const failure = outcome === "ok" ? "" : ` ${paint("red", String(outcome))}`;
   const style = outcome === "ok" ? "green" : "red";
-  return `${paint(style, shown)} ${took}  ${printable(String(type))}${failure}${pairs(rest, paint)}`;
+  return `${paint(style, code)} ${took}  ${printable(String(type))}${failure}${pairs(rest, paint)}`;
 }
 
 /** Formats fields as `name=value`. Leaves out null values. */

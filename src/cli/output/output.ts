@@ -43,8 +43,8 @@ export class Output {
   }
 
   /** Prints a record as JSON, or the fields of `shown` as text. */
-  record(value: Readonly<Record<string, unknown>>, shown = value): Promise<void> {
-    return this.answer(value, recordLines(shown, this.screen));
+  record(value: Readonly<Record<string, unknown>>, fields = value): Promise<void> {
+    return this.answer(value, recordLines(fields, this.screen));
   }
 
   /** Prints a value as JSON, or the rows as a table. */

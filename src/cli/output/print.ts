@@ -85,14 +85,14 @@ export function recordLines(record: Readonly<Record<string, unknown>>, { style }
   const width = Math.max(...Object.keys(record).map((name) => name.length));
   return Object.entries(record)
     .map(([name, value]) => {
-      const text = shown(value);
+      const text = cell(value);
       const kind = isState(name) ? styleOfState(text) : undefined;
       return `${style("dim", name.padEnd(width))}  ${kind ? style(kind, text) : text}`;
     })
     .join("\n");
 }
 
-function shown(value: unknown): string {
+function cell(value: unknown): string {
   if (value === null || value === "") return "-";
   return printable(Array.isArray(value) ? value.join(" ") || "-" : String(value));
 }

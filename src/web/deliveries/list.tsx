@@ -294,12 +294,12 @@ function useDeliveryRows(filters: Readonly<Record<string, string>>, isLive: bool
   useEffect(() => {
     if (data) setTail((before) => grown(before?.key === key ? before : null, key, data));
   }, [data, key]);
-  const shown = isLive && tail?.key === key ? tail : null;
+  const liveTail = isLive && tail?.key === key ? tail : null;
   return {
     list,
-    rows: shown?.rows ?? list.rows,
-    isFresh: ({ id }: Delivery) => shown?.fresh.has(id) ?? false,
-    isSample: (shown?.sampleFor ?? 0) > 0,
+    rows: liveTail?.rows ?? list.rows,
+    isFresh: ({ id }: Delivery) => liveTail?.fresh.has(id) ?? false,
+    isSample: (liveTail?.sampleFor ?? 0) > 0,
   };
 }
 
@@ -319,7 +319,7 @@ function grown(before: Tail | null, key: string, { rows: read, cursor }: Rows<De
   };
 }
 
-const shown = 8;
+const mostLatest = 8;
 
 /** The latest deliveries of a query, updated live. Without deliveries, the children are shown. */
 export function LatestDeliveries({
@@ -352,8 +352,8 @@ export function EventDeliveries({ id }: { id: string }) {
 
 function useLatest(query: DeliveryQuery) {
   const source = useDeliveries();
-  const asked = { ...query, limit: shown };
-  return useLoad(async (signal) => (await source.list(asked, signal)).data, [query], ["deliveries"]);
+  const latest = { ...query, limit: mostLatest };
+  return useLoad(async (signal) => (await source.list(latest, signal)).data, [query], ["deliveries"]);
 }
 
 function DeliveryCard({

@@ -197,8 +197,8 @@ export function written({ join, lines }: FilterForm, fields: readonly FilterFiel
 }
 
 /** Returns the form that stands for a condition; null when it is too complex for one. */
-export function formOf(given: unknown, fields: readonly FilterField[]): FilterForm | null {
-  const condition = unwrapped(given);
+export function formOf(source: unknown, fields: readonly FilterField[]): FilterForm | null {
+  const condition = unwrapped(source);
   if (condition === null) return null;
   const [[operator = "", list] = []] = Object.entries(condition);
   const isList = Object.keys(condition).length === 1 && Array.isArray(list);
@@ -219,8 +219,8 @@ const isObject = (value: unknown): value is ConditionJson =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Returns a condition without `$and` and `$or` of a single one at its top; null when it is not an object. */
-function unwrapped(given: unknown): ConditionJson | null {
-  let condition = given;
+function unwrapped(source: unknown): ConditionJson | null {
+  let condition = source;
   while (isObject(condition)) {
     const [[name, list] = []] = Object.entries(condition);
     const isSingle = Object.keys(condition).length === 1 && Array.isArray(list) && list.length === 1;
@@ -243,13 +243,13 @@ function canonical(value: unknown): unknown {
 
 /** Returns the lines of an object; null when one of its parts cannot be a line. */
 function linesOf(
-  given: unknown,
+  condition: unknown,
   path: readonly string[],
   fields: readonly FilterField[],
 ): readonly Line[] | null {
-  if (!isObject(given) || path.length > maxDepth) return null;
+  if (!isObject(condition) || path.length > maxDepth) return null;
   const found: Line[] = [];
-  for (const [name, inner] of Object.entries(given)) {
+  for (const [name, inner] of Object.entries(condition)) {
     const isOperator = name.startsWith("$");
     const isValue = !isObject(inner);
     const lines =
@@ -289,8 +289,8 @@ export function inWords(condition: ConditionJson, fields: readonly FilterField[]
   const said = form.lines.map((line) => {
     const { words } = conditions[line.condition];
     const operand = operandOf(line, fields);
-    const shown = Array.isArray(operand) ? operand.map(quoted).join(", ") : quoted(operand);
-    return [line.path.join("."), words, hasValue(line.condition) && shown].filter(Boolean).join(" ");
+    const value = Array.isArray(operand) ? operand.map(quoted).join(", ") : quoted(operand);
+    return [line.path.join("."), words, hasValue(line.condition) && value].filter(Boolean).join(" ");
   });
   return said.join(form.join === "any" ? " or " : " and ");
 }

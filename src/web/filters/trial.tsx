@@ -47,12 +47,12 @@ export function Trial({ type, of: source, condition, example, onProblems }: Tria
   useEffect(() => onProblems(problems), [key]);
   const last = useRef<FilterTest | null>(null);
   if (loaded.data) last.current = loaded.data;
-  const shown = loaded.data ?? last.current;
+  const result = loaded.data ?? last.current;
   const isPlaced = Object.keys(problems).length > 0;
   return (
     <div class="stack">
       <h3 aria-live="polite">
-        {condition === null || isPlaced ? "Which events would be sent" : shown && summary(shown)}
+        {condition === null || isPlaced ? "Which events would be sent" : result && summary(result)}
       </h3>
       {condition === null ? (
         <p class="muted">Complete the condition to see which of the last deliveries it lets through.</p>
@@ -60,8 +60,8 @@ export function Trial({ type, of: source, condition, example, onProblems }: Tria
         <p class="muted">Correct the condition to see which of the last deliveries it lets through.</p>
       ) : loaded.fault ? (
         <FaultNotice fault={loaded.fault} retry={loaded.reload} />
-      ) : shown ? (
-        <Results of={shown} isOld={loaded.data === null} hasFilter={type in source.filters} />
+      ) : result ? (
+        <Results of={result} isOld={loaded.data === null} hasFilter={type in source.filters} />
       ) : (
         <Loading />
       )}

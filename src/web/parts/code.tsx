@@ -25,14 +25,14 @@ function colored(text: string): ComponentChildren {
 /** A block of code, with a button that copies it. JSON is formatted in lines. */
 export function Code({ text, label }: { text: string; label: string }) {
   const isJson = /^\s*[[{]/.test(text);
-  const shown = isJson ? setOut(text) : text;
+  const printed = isJson ? setOut(text) : text;
   return (
     <div class="code">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
       <section tabIndex={0} aria-label={label}>
-        <pre>{isJson ? colored(shown) : shown}</pre>
+        <pre>{isJson ? colored(printed) : printed}</pre>
       </section>
-      <CopyButton text={shown} label={`Copy ${label.toLowerCase()}`} />
+      <CopyButton text={printed} label={`Copy ${label.toLowerCase()}`} />
     </div>
   );
 }

@@ -10,7 +10,7 @@ export function Figure({
   label: ComponentChildren;
   href?: string;
 }) {
-  const shown = (
+  const content = (
     <>
       <strong>{value}</strong>
       <small>{label}</small>
@@ -18,10 +18,10 @@ export function Figure({
   );
   return href ? (
     <a class="card figure" href={href}>
-      {shown}
+      {content}
     </a>
   ) : (
-    <div class="card figure">{shown}</div>
+    <div class="card figure">{content}</div>
   );
 }
 

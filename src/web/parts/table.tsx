@@ -180,7 +180,7 @@ function useRowWindow(keys: readonly string[]): RowWindow {
   const body = useRef<HTMLTableSectionElement>(null);
   const [first, setFirst] = useState(0);
   const height = useRef(likelyHeight);
-  const [shown, setShown] = useState(0);
+  const [inView, setInView] = useState(0);
   const before = useRef(keys);
   const isPart = keys.length > fewRows;
 
@@ -190,23 +190,23 @@ function useRowWindow(keys: readonly string[]): RowWindow {
     height.current = row?.getBoundingClientRect().height || likelyHeight;
     const hidden = -body.current.getBoundingClientRect().top / height.current;
     setFirst(Math.max(0, Math.floor((hidden - margin) / step) * step));
-    setShown(Math.ceil(innerHeight / height.current) + 2 * margin + step);
+    setInView(Math.ceil(innerHeight / height.current) + 2 * margin + step);
   };
   const latest = useRef(look);
   latest.current = look;
 
   useEffect(() => {
     if (!isPart) return;
-    let asked = 0;
+    let frame = 0;
     const soon = () => {
-      cancelAnimationFrame(asked);
-      asked = requestAnimationFrame(() => latest.current());
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => latest.current());
     };
     soon();
     addEventListener("scroll", soon, { passive: true });
     addEventListener("resize", soon);
     return () => {
-      cancelAnimationFrame(asked);
+      cancelAnimationFrame(frame);
       removeEventListener("scroll", soon);
       removeEventListener("resize", soon);
     };
@@ -223,8 +223,8 @@ function useRowWindow(keys: readonly string[]): RowWindow {
     look();
   });
 
-  const start = isPart ? Math.min(first, Math.max(0, keys.length - shown)) : 0;
-  const end = isPart ? Math.min(keys.length, start + (shown || fewRows)) : keys.length;
+  const start = isPart ? Math.min(first, Math.max(0, keys.length - inView)) : 0;
+  const end = isPart ? Math.min(keys.length, start + (inView || fewRows)) : keys.length;
   return {
     body,
     isPart,

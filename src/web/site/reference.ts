@@ -214,7 +214,7 @@ function responsesHtml(document: OpenApiDocument, { responses }: Operation, isWe
   const isError = (status: string) => Number(status) >= 400;
   const successes = all.filter(({ status }) => !isError(status));
   const errors = all.filter(({ status }) => isError(status));
-  const shown = successes.map(({ status, response }) => {
+  const answers = successes.map(({ status, response }) => {
     const contents = Object.entries(response.content ?? {}).map(
       ([type, { schema, example }]) =>
         `<p><code>${text(type)}</code></p>${schema ? fieldsHtml.all(schemas, schema) : ""}${exampleHtml(example)}`,
@@ -226,7 +226,7 @@ function responsesHtml(document: OpenApiDocument, { responses }: Operation, isWe
     return errorRow(status, codes.map((code) => `<code>${text(code)}</code>`).join(", "), response);
   });
   const failures = rows.length === 0 ? "" : `<h4>Errors</h4>${table(["Status", "Code", "Meaning"], rows)}`;
-  return shown.join("") + failures;
+  return answers.join("") + failures;
 }
 
 const errorRow = (status: string, codes: string, { description }: Response) => [
@@ -236,10 +236,10 @@ const errorRow = (status: string, codes: string, { description }: Response) => [
 ];
 
 function table(names: readonly string[], rows: readonly (readonly string[])[]): string {
-  const shown = names.map((name, i) => ({ name, i })).filter(({ i }) => rows.some((row) => row[i] !== ""));
+  const columns = names.map((name, i) => ({ name, i })).filter(({ i }) => rows.some((row) => row[i] !== ""));
   const cells = (row: readonly string[]) =>
-    shown.map(({ name, i }, at) => `<td${at > 0 ? ` data-name="${name}"` : ""}>${row[i]}</td>`).join("");
-  return `<div class="scroll" role="group" tabindex="0" aria-label="Table"><table><thead><tr>${shown
+    columns.map(({ name, i }, at) => `<td${at > 0 ? ` data-name="${name}"` : ""}>${row[i]}</td>`).join("");
+  return `<div class="scroll" role="group" tabindex="0" aria-label="Table"><table><thead><tr>${columns
     .map(({ name }) => `<th>${name}</th>`)
     .join(
       "",
@@ -249,8 +249,8 @@ function table(names: readonly string[], rows: readonly (readonly string[])[]): 
 /** An example as a block of code. */
 function exampleHtml(example: unknown): string {
   if (example === undefined) return "";
-  const shown = typeof example === "string" ? example : JSON.stringify(example, null, 2);
-  return codeHtml(shown, "Example");
+  const text = typeof example === "string" ? example : JSON.stringify(example, null, 2);
+  return codeHtml(text, "Example");
 }
 
 const codeHtml = (code: string, label: string) =>

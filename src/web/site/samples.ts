@@ -83,9 +83,9 @@ function javaScript(call: Call): string {
   if (body) options.push(`body: ${javaScriptBody(body)}`);
   const basic =
     access === "client" ? `const basic = (id, secret) => "Basic " + btoa(id + ":" + secret);\n` : "";
-  const given = options.length > 0 ? `, {\n${options.map((option) => `  ${option},\n`).join("")}}` : "";
+  const init = options.length > 0 ? `, {\n${options.map((option) => `  ${option},\n`).join("")}}` : "";
   const read = method === "DELETE" ? "" : "\nconst answer = await response.json();";
-  return `${basic}const response = await fetch("${urlOf(call)}"${given});\nif (!response.ok) throw new Error(await response.text());${read}`;
+  return `${basic}const response = await fetch("${urlOf(call)}"${init});\nif (!response.ok) throw new Error(await response.text());${read}`;
 }
 
 function javaScriptBody({ type, example }: NonNullable<Call["body"]>): string {
@@ -99,18 +99,18 @@ function javaScriptBody({ type, example }: NonNullable<Call["body"]>): string {
 
 function python(call: Call): string {
   const { method, body, access } = call;
-  const given = [JSON.stringify(urlOf(call))];
-  if (access === "client") given.push("auth=(client_id, client_secret)");
+  const args = [JSON.stringify(urlOf(call))];
+  if (access === "client") args.push("auth=(client_id, client_secret)");
   const headers: string[] = [];
   if (access && access !== "client")
     headers.push(`"Authorization": f"Bearer {${access === "TOKEN" ? "token" : "key"}}"`);
   if (body && body.type !== form && body.type !== json) headers.push(`"Content-Type": "${body.type}"`);
-  if (headers.length > 0) given.push(`headers={${headers.join(", ")}}`);
-  if (body?.type === form) given.push(`data=${pythonValue(Object.fromEntries(fieldsOf(body.example)))}`);
-  else if (body?.type === json) given.push(`json=${pythonValue(body.example)}`);
-  else if (body) given.push(`data=${JSON.stringify(body.example)}`);
+  if (headers.length > 0) args.push(`headers={${headers.join(", ")}}`);
+  if (body?.type === form) args.push(`data=${pythonValue(Object.fromEntries(fieldsOf(body.example)))}`);
+  else if (body?.type === json) args.push(`json=${pythonValue(body.example)}`);
+  else if (body) args.push(`data=${JSON.stringify(body.example)}`);
   const read = method === "DELETE" ? "" : "\nanswer = response.json()";
-  return `import requests\n\nresponse = requests.${method.toLowerCase()}(\n${given
+  return `import requests\n\nresponse = requests.${method.toLowerCase()}(\n${args
     .map((one) => `    ${one.replaceAll("\n", "\n    ")},\n`)
     .join("")})\nresponse.raise_for_status()${read}`;
 }

@@ -120,9 +120,9 @@ function listHtml(schemas: Schemas, { properties = {}, required = [], allOf = []
 function allHtml(schemas: Schemas, schema: Schema): string {
   const name = namedBy(schema);
   const fields = name === undefined ? schema : (schemas[name] ?? schema);
-  const shown = inner(fields).map((one) => listHtml(schemas, one));
+  const lists = inner(fields).map((one) => listHtml(schemas, one));
   const isNamed = name !== undefined || schema.items !== undefined;
-  return (isNamed ? `<p>${typeHtml(schemas, schema)}</p>` : "") + shown.join("");
+  return (isNamed ? `<p>${typeHtml(schemas, schema)}</p>` : "") + lists.join("");
 }
 
 export const fieldsHtml = { field: fieldHtml, all: allHtml };

@@ -62,7 +62,7 @@ export function UserPicker({ label, hint, problem, id, onChange, required, isWid
   const isKnown = found.data?.of === wanted;
   const users = isKnown ? (found.data?.users ?? []) : [];
   const isRefused = found.data?.isRefused ?? false;
-  const shown = typed ?? (chosen ? namesOf(chosen) : id === null ? "" : String(id));
+  const text = typed ?? (chosen ? namesOf(chosen) : id === null ? "" : String(id));
 
   const put = (next: number | null) => next !== id && onChange(next);
   const choose = (user: FoundUser) => {
@@ -156,7 +156,7 @@ export function UserPicker({ label, hint, problem, id, onChange, required, isWid
             aria-activedescendant={isListed ? `${listId}-${active}` : undefined}
             required={required}
             placeholder="Name or id"
-            value={shown}
+            value={text}
             onFocus={() => input.current?.select()}
             onInput={(event) => change(event.currentTarget.value)}
             onKeyDown={onKey}

@@ -74,8 +74,11 @@ function readAction(text: string | undefined, mistakes: string[]): string | unde
   const wanted = text.trim().toLowerCase();
   const found = known.find((names) => names.some((name) => name.toLowerCase() === wanted));
   if (found) return found[0];
+  const words = Object.values(auditedActions);
+  const similar = words.filter((one) => wanted !== "" && one.toLowerCase().includes(wanted)).join(", ");
+  const meant = didYouMean(text, known.flat()) || (similar && ` There are: ${similar}.`);
   mistakes.push(
-    `--action must be a change like "Changed application" or changeApplication, not "${text}".${didYouMean(text, known.flat())}`,
+    `--action must be a change like "Changed application" or changeApplication, not "${text}".${meant}`,
   );
   return undefined;
 }

@@ -12,7 +12,7 @@ import { askingAgain, poll } from "./calls/http.ts";
 import { applicationId } from "./calls/names.ts";
 import { Profiles } from "./calls/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./calls/public-api.ts";
-import { namesData, readTarget, type Target, targetOptions } from "./calls/target.ts";
+import { NoDataError, namesData, readTarget, type Target, targetOptions } from "./calls/target.ts";
 import { failed, ok, UsageError } from "./command.ts";
 import { didYouMeanType } from "./event-types.ts";
 import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
@@ -384,10 +384,8 @@ export const deliveries = command({
       return perform(allDeliveries(api), target, { ...values, ...named });
     };
     return withAdminApi(target, asOperator).catch((error) => {
-      const isNameless = !namesData(values);
-      throw error instanceof UsageError && isNameless
-        ? new UsageError(`${error.message}\n${withoutKey(env)}`)
-        : error;
+      const isOfDeveloper = error instanceof NoDataError && !namesData(values);
+      throw isOfDeveloper ? new UsageError(`${error.message}\n${withoutKey(env)}`) : error;
     });
   },
 });

@@ -21,7 +21,15 @@ import {
 import { type AdminApi, isServed, withAdminApi } from "./calls/admin-api.ts";
 import { type Forwarded, forward } from "./calls/forward.ts";
 import { userId } from "./calls/names.ts";
-import { readTarget, refuseContent, type Target, targetHelp, targetOptions } from "./calls/target.ts";
+import {
+  NoDataError,
+  namesData,
+  readTarget,
+  refuseContent,
+  type Target,
+  targetHelp,
+  targetOptions,
+} from "./calls/target.ts";
 import { UsageError } from "./command.ts";
 import { didYouMeanType } from "./event-types.ts";
 import type { Output } from "./output/output.ts";
@@ -88,11 +96,18 @@ export const trigger = command({
     if (values.secret !== undefined || values.once) mistakes.push("--secret and --once need --forward");
     const target = readTarget(values, env, mistakes);
     check();
-    await publishSample(target, { ...sample, count }, out);
+    await publishSample(target, { ...sample, count }, out).catch((error) => {
+      const isOfDeveloper = error instanceof NoDataError && !namesData(values);
+      throw isOfDeveloper ? new UsageError(`${error.message}\n${withoutPlatform(name)}`) : error;
+    });
   },
 });
 
 const mostEvents = 10_000;
+
+/** Says what a developer can do, who is not the platform's operator. */
+const withoutPlatform = (type: string) =>
+  `Only operators publish events. For a sample, sent by the platform to your webhook URL: onair test ${type}. To a program on this machine: --forward URL`;
 
 function readSample(name: string, values: Values, mistakes: string[]): SampleRequest {
   const assignments = (values.set ?? []).flatMap((text) => {

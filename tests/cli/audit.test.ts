@@ -54,6 +54,8 @@ test("--action takes the words of the list in any case, and suggests the nearest
     expect([action, await counts(action)]).toEqual([action, 1]);
   const { code, stderr } = await run(["audit", "--action", "Chnaged application"], { env });
   expect([code, stderr]).toEqual([2, expect.stringContaining("Did you mean Changed application?")]);
+  const part = await run(["audit", "--action", "replay"], { env });
+  expect(part.stderr).toContain("There are: Started replay, Canceled replay.");
 });
 
 test("shows the counts of a snapshot of livestreams", async () => {

@@ -140,6 +140,13 @@ describe("onair trigger", () => {
     expect((await run(["events", "types"])).stdout).not.toContain("light.changed");
   });
 
+  test("a developer, who has no platform, is told how to get a sample", async () => {
+    const { code, stderr } = await run(["trigger", "channel.followed"], { cwd: ownDirectory() });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("onair test channel.followed. To a program")]);
+    const typing = await run(["trigger", "channel.folowed", "--data", ownDirectory()]);
+    expect(typing.stderr).not.toContain("onair test");
+  });
+
   test("publishes into a directory without a server, and the next server sends it", async () => {
     const data = ownDirectory();
     const first = await startServer({ data });

@@ -215,14 +215,17 @@ export function requireDatabase(directory: string, option: string, mistakes: str
     mistakes.push(`There is no data in ${directory}; name the data directory with ${option}`);
 }
 
+/** A command found no data. */
+export class NoDataError extends UsageError {}
+
 /**
- * Throws a `UsageError` when there is no data in a location, and a `StoreError` when the data cannot be used.
+ * Throws a `NoDataError` when there is no data in a location, and a `StoreError` when the data cannot be used.
  * @param why no other platform is used, appended to the message
  */
 export async function requireData(location: DataLocation, why: string | null = null): Promise<void> {
   if (await (await storageAt(location)).hasData()) return;
   const where = shownDataLocation(location);
-  throw new UsageError(
+  throw new NoDataError(
     "directory" in location
       ? `There is no data in ${where}; name the data directory with --data, or a server with --url${why ?? ""}`
       : `There is no data in the database ${where}; "onair serve" or "onair import" creates it`,

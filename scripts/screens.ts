@@ -8,9 +8,9 @@ import { Receiver } from "../tests/support/receiver.ts";
 import { json, startServer, type TestApplication, type TestServer } from "../tests/support/server.ts";
 
 /*
- * Takes screenshots of every page for review: bun scripts/screens.ts DIRECTORY [used|empty|longest|failing[:PAGE,…]].
- * Each sheet shows three widths. The scenes are a platform in use (light and dark), an empty one, one with the longest
- * names, and one where every request fails.
+ * Takes screenshots of every page for review: bun scripts/screens.ts DIRECTORY [used|broken|empty|longest|failing[:PAGE,…]].
+ * Each sheet shows three widths. The scenes are a platform in use (light and dark), the portal of an application whose
+ * endpoint does not answer, an empty platform, one with the longest names, and one where every request fails.
  */
 
 const widths = [390, 1024, 1440];
@@ -25,6 +25,8 @@ interface Scene {
   readonly name: string;
   readonly themes: readonly ("light" | "dark")[];
   readonly isFailing?: boolean;
+  /** The web interfaces to show; by default both. */
+  readonly kinds?: readonly ("portal" | "console")[];
   prepare(server: TestServer, receiver: Receiver): Promise<TestApplication>;
 }
 
@@ -86,21 +88,27 @@ async function fill(server: TestServer, receiver: Receiver, name: (short: string
   }
   await Bun.sleep(3_000);
   await gone[Symbol.asyncDispose]();
-  return app;
+  return { app, broken };
 }
 
 const scenes: readonly Scene[] = [
   {
     name: "used",
     themes: ["light", "dark"],
-    prepare: (server, receiver) => fill(server, receiver, (short) => short),
+    prepare: async (server, receiver) => (await fill(server, receiver, (short) => short)).app,
+  },
+  {
+    name: "broken",
+    themes: ["light", "dark"],
+    kinds: ["portal"],
+    prepare: async (server, receiver) => (await fill(server, receiver, (short) => short)).broken,
   },
   { name: "empty", themes: ["light"], prepare: (server) => server.application({ name: "Fresh" }) },
   {
     name: "longest",
     themes: ["light"],
-    prepare: (server, receiver) =>
-      fill(server, receiver, (short, most) => (words.repeat(4) + short).slice(0, most || 500)),
+    prepare: async (server, receiver) =>
+      (await fill(server, receiver, (short, most) => (words.repeat(4) + short).slice(0, most || 500))).app,
   },
   {
     name: "failing",
@@ -150,7 +158,7 @@ for (const scene of scenes) {
   const { data } = await json<{ data: { id: string }[] }>(listed);
   const delivery = data[0]?.id ?? "01KATHZX5M9S3E6R8B2D4F7G1H";
   for (const theme of scene.themes) {
-    for (const kind of ["portal", "console"] as const) {
+    for (const kind of scene.kinds ?? (["portal", "console"] as const)) {
       const who = kind === "portal" ? app : operator;
       const tab = await openPage(server, who, { theme });
       const { page, base } = tab;

@@ -288,7 +288,8 @@ function htmlOf({ page, base, look, entries }: HtmlOptions): string {
 <link rel="stylesheet" href="${file("style")}">
 ${look.accent ? `<link rel="stylesheet" href="${at}/theme.css">\n` : ""}<script type="module" src="${file(page)}"></script>
 </head>
-<body><div id="app"></div><noscript>This page needs JavaScript. The same can be done with the onair command and the API.</noscript></body>
+<body><div id="app"></div><noscript><main class="signin"><div class="card stack"><h1>${title}</h1>
+<p>This page needs JavaScript. The same can be done with the onair command and the API.</p></div></main></noscript></body>
 </html>
 `;
 }

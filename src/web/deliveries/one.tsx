@@ -144,7 +144,7 @@ function Sentence({ delivery: { status, attempts, next_attempt_at } }: { deliver
             {last ? "Next" : "First"} attempt: <Time at={next_attempt_at} />
             {last
               ? ", or as soon as you have fixed the receiver and send the delivery again"
-              : ". Until then, the endpoint is not called, because it has failed."}
+              : ", because the endpoint has failed and is not called before"}
           </p>
         ) : (
           <p>

@@ -33,7 +33,9 @@ export function Requests() {
               <Figure value={number(rate_limited)} label="Beyond the rate limit" />
             </div>
             {total === 0 ? (
-              <Empty title="No requests" text="Requests with a token of your application appear here." />
+              <Card isFlush>
+                <Empty title="No requests" text="Requests with a token of your application appear here." />
+              </Card>
             ) : (
               <Card title="By operation" isFlush>
                 <Table

@@ -100,6 +100,36 @@ describe.skipIf(chromium === null)("in the portal", () => {
     }
   });
 
+  test("a delivery that is sent again shows that its answer is of before, and whose channel it is", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let isHanging = false;
+    const slow = ownReceiver(async () => {
+      if (isHanging) await promise;
+      return new Response(null, { status: 204 });
+    });
+    const own = await server.application({ name: "Sent twice", webhook_url: slow.url });
+    await subscribe(server, own, ["channel.followed"]);
+    await publish(server, event("channel.followed"));
+    await slow.arrived(1);
+    isHanging = true;
+    await using tab = await signedIn(server, own, { width: 1024 });
+    await tab.go("/deliveries");
+    await tab.see("204 in");
+    // At this width the channel has no column of its own.
+    await tab.see("Luna luna_bytes");
+    await tab.click("channel.followed", "link");
+    await tab.see("Delivered with the first attempt.");
+    await tab.see("luna_bytes 1001");
+    await tab.click("Send again");
+    await slow.arrived(2);
+    await tab.see("Being sent again.");
+    await tab.see("with the response 204");
+    await tab.go("/deliveries");
+    await tab.see("sent before: 204");
+    expect(await tab.text()).not.toContain("204 in");
+    resolve();
+  });
+
   test("on a phone the menu opens over the page, receives the focus, and closes with Escape", async () => {
     await using tab = await signedIn(server, app, { width: 390 });
     await tab.click("Menu");

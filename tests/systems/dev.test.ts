@@ -164,7 +164,7 @@ test("the login page escapes its values, and cannot be framed", async () => {
   const sent = await fetch(begun.headers.get("location") ?? "", { redirect: "manual" });
   const page = await fetch(sent.headers.get("location") ?? "");
   const html = await page.text();
-  expect(html).toContain("Allow &lt;b&gt;Bad&lt;/b&gt; to use");
+  expect(html).toContain("Allow <bdi>&lt;b&gt;Bad&lt;/b&gt;</bdi> to use");
   expect(html).not.toContain("<b>");
   expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   await store.applications.update(client_id, { name: "Dev app" }, Date.now());

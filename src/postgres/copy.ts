@@ -80,18 +80,26 @@ const copiedColumns = (table: PgTable): CopiedColumn[] =>
     .filter(([name]) => !(`${getTableName(table)}.${name}` in ownColumns))
     .map(([name, column]) => ({ name, type: column.getSQLType() }));
 
-/** What is left of each event: its deliveries and body, or only its id. */
+/**
+ * What is left of each event: its deliveries and body, or only its id. SQLite derives the next number from the newest
+ * event, whose deliveries therefore end with the last number that was given.
+ */
 const allEvents = `(
-  SELECT coalesce(i.seq, d.event_seq) AS seq, coalesce(i.id, d.id) AS id, coalesce(i.name, d.name) AS name,
-    coalesce(i.version, d.version) AS version, coalesce(i.published_at, d.published_at) AS published_at,
-    coalesce(i.broadcaster_user_id, d.broadcaster_user_id) AS broadcaster_user_id, e.body,
-    coalesce(i.fingerprint, '') AS fingerprint, coalesce(d.first, i.seq) AS first_delivery,
-    coalesce(d.last - d.first + 1, 0) AS deliveries
-  FROM event_ids i FULL JOIN (
-    SELECT event_seq, min(event_id) AS id, min(type) AS name, min(version) AS version, min(published_at) AS published_at,
-      min(broadcaster_user_id) AS broadcaster_user_id, min(seq) AS first, max(seq) AS last
-    FROM deliveries GROUP BY event_seq
-  ) d ON d.event_seq = i.seq LEFT JOIN events e ON e.seq = coalesce(i.seq, d.event_seq)
+  SELECT known.*, e.body, CASE WHEN seq = max(seq) OVER () THEN (SELECT last_value FROM delivery_numbers) ELSE last END
+    - first_delivery + 1 AS deliveries
+  FROM (
+    SELECT coalesce(i.seq, d.event_seq) AS seq, coalesce(i.id, d.id) AS id, coalesce(i.name, d.name) AS name,
+      coalesce(i.version, d.version) AS version, coalesce(i.published_at, d.published_at) AS published_at,
+      coalesce(i.broadcaster_user_id, d.broadcaster_user_id) AS broadcaster_user_id,
+      coalesce(i.fingerprint, '') AS fingerprint, coalesce(d.first, i.seq + 1) AS first_delivery,
+      coalesce(d.last, i.seq) AS last
+    FROM event_ids i FULL JOIN (
+      SELECT event_seq, min(event_id) AS id, min(type) AS name, min(version) AS version,
+        min(published_at) AS published_at, min(broadcaster_user_id) AS broadcaster_user_id, min(seq) AS first,
+        max(seq) AS last
+      FROM deliveries GROUP BY event_seq
+    ) d ON d.event_seq = i.seq
+  ) known LEFT JOIN events e USING (seq)
 ) AS events`;
 
 /** How a table is read. */

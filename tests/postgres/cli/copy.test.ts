@@ -2,8 +2,10 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { drizzle } from "drizzle-orm/bun-sqlite";
 import { copyToDatabase, databaseToCopy } from "../../../src/postgres/copy.ts";
 import { type DataLocation, readDatabaseUrl } from "../../../src/store/location.ts";
+import { deliveryPositions } from "../../../src/store/sqlite/delivery-rows.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { filledDirectory, filledTables, rowsIn } from "../../support/filled-directory.ts";
 import { administer, bareDatabase, hasPostgres } from "../../support/postgres.ts";
@@ -11,7 +13,7 @@ import { run } from "../../support/process.ts";
 import { event, publishAll, settled, subscribe } from "../../support/publishing.ts";
 import { users } from "../../support/real-data.ts";
 import { ownReceiver } from "../../support/receiver.ts";
-import { Clock, ownDirectory, ownServer } from "../../support/server.ts";
+import { Clock, json, ownDirectory, ownServer } from "../../support/server.ts";
 
 describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
   let url: string;
@@ -68,7 +70,12 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     let status = 500;
     const receiver = ownReceiver(() => new Response(null, { status }));
     const old = await ownServer({ data, clock, isOnSqlite: true, users });
-    const app = await old.application({ webhook_url: receiver.url, webhook_headers: { "X-Key": "s3cret" } });
+    const app = await old.application({
+      webhook_url: receiver.url,
+      webhook_headers: { "X-Key": "s3cret" },
+      // One after another, so that they arrive in order.
+      webhook_concurrency: 1,
+    });
     await subscribe(old, app, ["kicks.gifted"]);
     await publishAll(
       old,
@@ -101,6 +108,36 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect([used.code, used.stderr]).toEqual([1, expect.stringContaining("A server uses the database")]);
     expect(existsSync(join(data, "back/onair.db"))).toBe(false);
     expect((await server.admin("GET", "/admin/v1/applications")).status).toBe(200);
+
+    // On the way back numbers and order go on from those of PostgreSQL.
+    await server.stop();
+    const back = ownDirectory();
+    expect(await move(location, back)).toMatchObject({ code: 0 });
+    const again = await ownServer({ data: back, clock, isOnSqlite: true });
+    await publishAll(again, [event("kicks.gifted"), event("kicks.gifted")]);
+    await receiver.arrived(13);
+    await settled(again);
+    expect(receiver.received.map(({ headers }) => headers["onair-sequence"]).slice(11)).toEqual(["7", "8"]);
+    const logged = await json<{ data: { sequence: number; status: string }[] }>(
+      await again.admin("GET", "/admin/v1/deliveries"),
+    );
+    expect(logged.data.map(({ sequence }) => sequence)).toEqual([8, 7, 6, 5, 4, 3, 2, 1]);
+    expect(new Set(logged.data.map(({ status }) => status))).toEqual(new Set(["delivered"]));
+  });
+
+  test("no number of a delivery is given again, even where all deliveries were removed", async () => {
+    const back = ownDirectory();
+    expect(await move(filledDirectory(), location)).toMatchObject({ code: 0 });
+    await administer(url, "DELETE FROM deliveries");
+    await administer(url, "SELECT setval('delivery_numbers', last_value + 10) FROM delivery_numbers");
+    const [given] = await administer<{ last: number }>(
+      url,
+      "SELECT last_value::float8 AS last FROM delivery_numbers",
+    );
+    expect(await move(location, back)).toMatchObject({ code: 0 });
+    const db = new Database(join(back, "onair.db"), { readonly: true });
+    expect(deliveryPositions(drizzle(db)).last()).toBe(given?.last ?? 0);
+    db.close();
   });
 
   /** Copies in a process that kills itself after this many batches. Returns true if the copy was complete before. */

@@ -133,7 +133,8 @@ function countsIn(db: Database): CopyCounts {
 
 /**
  * Copies into a directory that has no database. The database is built in another file and renamed when `work` has
- * ended, so that an interrupted copy leaves nothing that a server takes for a database. Throws `StoreError`.
+ * ended, so that an interrupted copy leaves nothing that a server takes for a database. A copy that fails leaves no
+ * file. Throws `StoreError`.
  */
 export async function copyToDirectory<T>(
   directory: string,
@@ -151,13 +152,13 @@ export async function copyToDirectory<T>(
     removeLog(partial);
     renameSync(partial, databaseIn(directory));
     sync(directory);
+    lock.close();
     return made;
   } catch (error) {
     removeDatabase(partial);
+    lock.undo();
     // Until then, only errors of SQLite are about the target; errors of the source already say what is wrong.
     throw isFilled || codeOf(error) !== "" ? explain(error, directory) : error;
-  } finally {
-    lock.close();
   }
 }
 

@@ -68,12 +68,12 @@ export const api = command({
   candidates: methods,
   async run({ words, values, env, mistakes, check }) {
     const [method, path] = readRequestLine(words, mistakes);
-    const asked = readRequest(method, path, values, mistakes);
+    const request = readRequest(method, path, values, mistakes);
     refuseContent(values, "give a body with --body TEXT or --field NAME=VALUE", mistakes);
     check();
     const { token, profile, data, database, config, ...rest } = values;
-    const exclude = (given: Readonly<Record<string, unknown>>, api: string) => {
-      for (const [name, value] of Object.entries(given))
+    const exclude = (options: Readonly<Record<string, unknown>>, api: string) => {
+      for (const [name, value] of Object.entries(options))
         if (value !== undefined) mistakes.push(`--${name} is not for ${api}`);
     };
     if (path.startsWith("/admin/")) {
@@ -83,7 +83,7 @@ export const api = command({
       const origin = target.server?.url.origin ?? null;
       return withAdminApi(target, async (api) =>
         show(
-          await api.fetch(asked.path, asked),
+          await api.fetch(request.path, request),
           values,
           (error) => unknownPath(error, origin) ?? adminRefusal(error, origin),
         ),
@@ -95,7 +95,7 @@ export const api = command({
     check();
     return withPublicApi(target, async (api) =>
       show(
-        await api.fetch(asked.path, asked),
+        await api.fetch(request.path, request),
         values,
         (error) => unknownPath(error, target.url) ?? publicRefusal(error, target.url, target.advice),
       ),
@@ -180,9 +180,9 @@ function isJson(text: string): boolean {
 }
 
 /** Returns the body that `--body` names. Throws a `UsageError` when its file is unreadable. */
-function contentOf(given: string): ApiRequest["body"] {
-  if (given !== "-" && !given.startsWith("@")) return given;
-  const file = given === "-" ? given : given.slice(1);
+function contentOf(text: string): ApiRequest["body"] {
+  if (text !== "-" && !text.startsWith("@")) return text;
+  const file = text === "-" ? text : text.slice(1);
   sizeOf(file);
   return streamOf(file);
 }

@@ -68,7 +68,7 @@ function requestLines({ url, headers, body }: Request, wasSent: boolean, on: Scr
 
 interface Forwarding {
   readonly url: string;
-  readonly given: string | undefined;
+  readonly ownSecret: string | undefined;
   keptSecret(): string | null;
   readonly out: Output;
 }
@@ -76,15 +76,15 @@ interface Forwarding {
 /** Sends a delivery to a local program, and prints the answer. Returns whether it was accepted. */
 async function forwardAgain(
   delivery: Delivery,
-  { url, given, keptSecret, out }: Forwarding,
+  { url, ownSecret, keptSecret, out }: Forwarding,
 ): Promise<boolean> {
   const { id, request } = delivery;
   if (!request) throw new Error(`The delivery ${id} has no request`);
   const { body } = request;
   if (body === null) throw new Error(`The body of the delivery ${id} is no longer kept`);
-  const kept = given === undefined ? keptSecret() : null;
-  const secret = given ?? kept ?? newWebhookSecret();
-  if (given === undefined) {
+  const kept = ownSecret === undefined ? keptSecret() : null;
+  const secret = ownSecret ?? kept ?? newWebhookSecret();
+  if (ownSecret === undefined) {
     const whose = kept === null ? "made for this run" : "kept for the profile";
     note(`Forwarding to ${url}, signed with ${secret} (${whose})`);
   }
@@ -97,7 +97,7 @@ async function forwardAgain(
     { ...delivery, forwarded: { status, duration_ms: durationMs, answer } },
     `${id} → ${status === null ? answer : `${status} in ${durationMs} ms${answer === "" ? "" : `: ${printable(answer).trim()}`}`}`,
   );
-  if (status === 401) note(secretHint(given !== undefined));
+  if (status === 401) note(secretHint(ownSecret !== undefined));
   return status !== null && status >= 200 && status < 300;
 }
 
@@ -160,28 +160,28 @@ async function followDeliveries(api: DeliveriesApi, list: FollowedList): Promise
   const { query, first, forOperator, out } = list;
   const stop = untilEnded();
   const tabulated = tableWriter(deliveryColumns({ forOperator }), out.screen);
-  const shown = new Shown();
+  const seen = new Shown();
   const start = await api.page({ ...query, limit: Math.min(first, pageSize) });
-  let rows = shown.changes(start.data).changed;
+  let rows = seen.changes(start.data).changed;
   // Existing deliveries that are not shown count as seen.
-  shown.changes((await api.page({ ...query, limit: pageSize })).data);
+  seen.changes((await api.page({ ...query, limit: pageSize })).data);
   const unlessAway = askingAgain();
   for (;;) {
     for (const one of out.json ? rows : []) await print(JSON.stringify(one));
     if (!out.json && rows.length > 0) await print(tabulated(rows.map(deliveryCells)));
     await sleep(everyMs, stop);
     if (stop.aborted) return;
-    rows = (await unlessAway(() => changesSince(api, query, shown))) ?? [];
+    rows = (await unlessAway(() => changesSince(api, query, seen))) ?? [];
   }
 }
 
 /** Returns new and changed deliveries, oldest first. */
-async function changesSince(api: DeliveriesApi, query: Fields, shown: Shown): Promise<Delivery[]> {
+async function changesSince(api: DeliveriesApi, query: Fields, seen: Shown): Promise<Delivery[]> {
   const found: Delivery[] = [];
   let cursor = "";
   for (let pages = 0; pages < mostPages; pages++) {
     const page = await api.page({ ...query, limit: pageSize, ...(cursor && { cursor }) });
-    const { changed, isAllNew } = shown.changes(page.data);
+    const { changed, isAllNew } = seen.changes(page.data);
     found.unshift(...changed);
     ({ cursor } = page.pagination);
     if (!isAllNew || !page.pagination.has_more) break;
@@ -342,10 +342,10 @@ export const deliveries = command({
     const after = isSinceFailure ? undefined : readSince(values.since, mistakes);
     mistakes.push(...misuse(action, id, values, isOwn));
     const paging = readPaging(values, mistakes);
-    const given = values.secret ?? (env["ONAIR_WEBHOOK_SECRET"] || undefined);
+    const ownSecret = values.secret ?? (env["ONAIR_WEBHOOK_SECRET"] || undefined);
     const url = values.forward === undefined ? null : readForward(values.forward, mistakes);
     if (values.secret !== undefined && url === null) mistakes.push("--secret needs --forward");
-    if (url !== null && given !== undefined && !isWebhookSecret(given))
+    if (url !== null && ownSecret !== undefined && !isWebhookSecret(ownSecret))
       mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
     const perform = async (
       api: DeliveriesApi,
@@ -361,7 +361,7 @@ export const deliveries = command({
       else if (action === "show") {
         const delivery = await api.show(id ?? "");
         if (url === null) await printDelivery(delivery, out);
-        else return (await forwardAgain(delivery, { url, given, keptSecret, out })) ? ok : failed;
+        else return (await forwardAgain(delivery, { url, ownSecret, keptSecret, out })) ? ok : failed;
       } else if (action === "retry") return (await retry(id ?? "", again)) ? failed : ok;
       else return (await replay(await requested(api, id, filters, after), again)) ? failed : ok;
       return ok;

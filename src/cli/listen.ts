@@ -61,13 +61,13 @@ export const listen = command({
   },
   values: { type: builtInEventNames },
   async run({ values, env, out: { json }, mistakes, check }) {
-    const { forward: to, from, shard, broadcaster, secret: given = env["ONAIR_WEBHOOK_SECRET"] } = values;
+    const { forward: to, from, shard, broadcaster, secret: ownSecret = env["ONAIR_WEBHOOK_SECRET"] } = values;
     const { type: types = [] } = values;
     const since = readSince(values.since, mistakes);
     if (since !== undefined && from !== undefined) mistakes.push("--since and --from exclude each other");
     const target = readPublicTarget(values, env, mistakes);
     const forwardUrl = to === undefined ? null : readForward(to, mistakes);
-    if (given !== undefined && !isWebhookSecret(given))
+    if (ownSecret !== undefined && !isWebhookSecret(ownSecret))
       mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
     if (broadcaster !== undefined) refuseForUser(target, mistakes);
     if (from !== undefined && !/^[\x21-\x7e]{1,200}$/.test(from))
@@ -76,13 +76,13 @@ export const listen = command({
       mistakes.push("--shard must be K/N, like 2/8");
     check();
     const { url } = target;
-    const kept = given === undefined && forwardUrl !== null ? target.keptSecret() : null;
-    const secret = given ?? kept ?? newWebhookSecret();
+    const kept = ownSecret === undefined && forwardUrl !== null ? target.keptSecret() : null;
+    const secret = ownSecret ?? kept ?? newWebhookSecret();
     const signal = untilEnded();
     let isToldAboutSecret = false;
     // With JSON on standard output, notices go to standard error.
     const terminal = terminalOn(json ? process.stderr : process.stdout, env);
-    if (forwardUrl && given === undefined) {
+    if (forwardUrl && ownSecret === undefined) {
       const whose = kept === null ? "made for this run" : "kept for the profile";
       terminal.print(`Forwarding to ${forwardUrl}, signed with ${secret} (${whose})\n`);
     }
@@ -120,7 +120,7 @@ export const listen = command({
           printForwarded(terminal, forwarded);
           if (forwarded.status === 401 && !isToldAboutSecret) {
             isToldAboutSecret = true;
-            terminal.line(`           ${secretHint(given !== undefined)}`);
+            terminal.line(`           ${secretHint(ownSecret !== undefined)}`);
           }
         }
       }

@@ -93,11 +93,11 @@ async function noteNothingMissed(api: DeliveriesApi, replay: ReplayAnswer, optio
     [later.length, () => "failed and arrived later"],
     [pending.length - again.length, (n) => `${are(n)} waiting for the first attempt`],
   ];
-  const shown = counts.flatMap(([n, what]) => {
+  const parts = counts.flatMap(([n, what]) => {
     const number = n >= mostCounted ? `at least ${counted(n)}` : counted(n);
     return n > 0 ? `${number} ${what(n)}` : [];
   });
-  note(`Nothing is missed of what was published since ${from}: ${shown.join("; ") || "no attempt failed"}.`);
+  note(`Nothing is missed of what was published since ${from}: ${parts.join("; ") || "no attempt failed"}.`);
   const whose = app_id === undefined ? "" : ` --application ${app_id}`;
   if (again.length > 0)
     note(

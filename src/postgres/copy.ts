@@ -344,12 +344,12 @@ class Filling implements CopyTarget {
   async #insert(table: PgTable, rows: readonly CopiedRow[]): Promise<void> {
     if (rows.length === 0) return;
     const columns = copiedColumns(table);
-    const given = columns.map(({ name, type }) => `"${name}" ${forms[type]?.write ? "text" : type}`);
+    const declared = columns.map(({ name, type }) => `"${name}" ${forms[type]?.write ? "text" : type}`);
     const values = columns.map(({ name, type }) => forms[type]?.write?.(`"${name}"`) ?? `"${name}"`);
     const hasBytes = columns.some(({ type }) => type === "bytea");
     await this.transaction.run(
       `INSERT INTO ${getTableName(table)} (${columns.map(({ name }) => `"${name}"`).join()}) OVERRIDING SYSTEM VALUE
-         SELECT ${values.join()} FROM json_to_recordset($1::text::json) AS given(${given.join()})`,
+         SELECT ${values.join()} FROM json_to_recordset($1::text::json) AS given(${declared.join()})`,
       [JSON.stringify(hasBytes ? rows.map(withHex) : rows)],
     );
   }

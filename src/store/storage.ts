@@ -90,10 +90,10 @@ export interface DatabaseStorage extends DataStorage {
 
 /** Throws a `StoreError` when the data was moved to another location, or a copy to this location is incomplete. */
 export async function requireNotMoved(store: Pick<Store, "settings">, location: DataLocation): Promise<void> {
-  const shown = shownDataLocation(location);
-  if ((await store.settings.get(copyingSetting)) !== null) throw incomplete(shown);
+  const named = shownDataLocation(location);
+  if ((await store.settings.get(copyingSetting)) !== null) throw incomplete(named);
   const to = await store.settings.get(movedSetting);
-  if (to !== null) throw moved(shown, namedDataLocation(location), to);
+  if (to !== null) throw moved(named, namedDataLocation(location), to);
 }
 
 /** Closes the store if the check rejects. */

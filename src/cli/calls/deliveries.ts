@@ -47,7 +47,7 @@ export function allDeliveries(api: AdminApi): DeliveriesApi {
   return {
     userId: (user) => userId(api, user),
     async page(query) {
-      const page = await api.get<ListPage<OperatorDelivery>>(deliveries, given(query));
+      const page = await api.get<ListPage<OperatorDelivery>>(deliveries, withoutEmpty(query));
       return { ...page, data: await named(page.data) };
     },
     async show(id) {
@@ -62,7 +62,7 @@ export function allDeliveries(api: AdminApi): DeliveriesApi {
 }
 
 /** Returns the fields that are not empty. */
-function given(fields: Fields): Fields {
+function withoutEmpty(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
 }
 
@@ -74,7 +74,7 @@ export function ownDeliveries(api: Client): DeliveriesApi {
   return {
     userId: (user) => broadcasterId(api, user),
     // A boundary: the server checks the fields of the query.
-    page: (query) => api.get(deliveries, { params: { query: given(query) as never } }),
+    page: (query) => api.get(deliveries, { params: { query: withoutEmpty(query) as never } }),
     show: async (id) => (await api.get(`${deliveries}/{id}`, at(id))).data,
     retry: async (id) => (await api.post(`${deliveries}/{id}/retry`, at(id))).data,
     startReplay: async (range) => (await api.post(replays, { body: range as never })).data,

@@ -34,7 +34,7 @@ interface PublicTarget {
 }
 
 export const publicOptions = valued("url", "token", "profile");
-type GivenTarget = Given<typeof publicOptions>;
+type PublicTargetOptions = Given<typeof publicOptions>;
 
 export const publicHelp = `  --profile NAME the profile of "onair login" with platform and credentials (ONAIR_PROFILE, default:
                  "default", else "dev", which "onair dev" stores)
@@ -50,7 +50,11 @@ const noCredentials =
  * Reads the credentials for the public API: `--profile` or `--token`, else `ONAIR_TOKEN`, else `ONAIR_PROFILE` or the
  * default profile. Adds problems to `mistakes`.
  */
-export function readPublicTarget(options: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+export function readPublicTarget(
+  options: PublicTargetOptions,
+  env: Environment,
+  mistakes: string[],
+): PublicTarget {
   if (options.token !== undefined && options.profile !== undefined)
     mistakes.push("--token and --profile exclude each other");
   const token =
@@ -72,7 +76,7 @@ const operatorVariables = [
  * Without them, an operator key, a data directory or a database selects the admin API. Without any of these, a token or
  * profile selects the public API.
  */
-export function usesPublicApi(options: GivenTarget & NamedData, env: Environment): boolean {
+export function usesPublicApi(options: PublicTargetOptions & NamedData, env: Environment): boolean {
   if (options.profile !== undefined || options.token !== undefined) return true;
   if (namesData(options)) return false;
   if (operatorVariables.some((name) => env[name])) return false;
@@ -82,7 +86,12 @@ export function usesPublicApi(options: GivenTarget & NamedData, env: Environment
   return names.includes(defaultProfile) || names.includes(devProfile);
 }
 
-function ofToken(token: string, options: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+function ofToken(
+  token: string,
+  options: PublicTargetOptions,
+  env: Environment,
+  mistakes: string[],
+): PublicTarget {
   const { url } = options;
   const holder = options.token === undefined ? "ONAIR_TOKEN" : "--token";
   if (!/^[\x21-\x7e]+$/.test(token))
@@ -99,7 +108,11 @@ function ofToken(token: string, options: GivenTarget, env: Environment, mistakes
   };
 }
 
-function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+function ofProfile(
+  { url, profile }: PublicTargetOptions,
+  env: Environment,
+  mistakes: string[],
+): PublicTarget {
   const profiles = new Profiles(env);
   const named = profileNameOf(profile, env);
   const isUnnamed = profile === undefined && !env["ONAIR_PROFILE"];

@@ -8,6 +8,8 @@ import type { RequestContext } from "../http/context.ts";
 
 /** The least time between two writes of counted changes; the first one is written at once. */
 const writeEveryMs = second;
+/** How much later the next write is for each entry of the last one: at most ten entries a second are written. */
+const writeEachEveryMs = second / 10;
 /** The maximum number of counted changes known to have an entry. When exceeded, all are forgotten and written again. */
 const mostBegun = 1_000;
 /** The maximum number of body fields in an entry. */
@@ -52,7 +54,14 @@ interface AuditTrailOptions {
   readonly now: () => number;
   /** Called with the topics that have changed: `audit`, and the kind of object, such as `applications`. */
   readonly changed?: (topic: string) => void;
+  /** Calls `work` after some time, unless the process ends before. Returns a function that cancels that. */
+  readonly after?: (ms: number, work: () => void) => () => void;
 }
+
+const byTimer: NonNullable<AuditTrailOptions["after"]> = (ms, work) => {
+  const timer = setTimeout(work, ms).unref();
+  return () => clearTimeout(timer);
+};
 
 /**
  * Records changes made through the admin API and their callers, before they are acknowledged. Changes of the platform's
@@ -67,7 +76,9 @@ export class AuditTrail {
   #counted = new Map<string, Counted>();
   /** The hour and number of its entries with names, by key and operation. */
   readonly #namedEntries = new Map<string, { readonly hour: number; count: number }>();
-  #timer: Timer | null = null;
+  #cancelWrite: (() => void) | null = null;
+  /** The number of entries in the last write of counted changes. */
+  #lastWritten = 0;
 
   constructor(options: AuditTrailOptions) {
     this.#options = options;
@@ -115,10 +126,11 @@ export class AuditTrail {
 
   /** Writes the counted changes. */
   async flush(): Promise<void> {
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#cancelWrite?.();
+    this.#cancelWrite = null;
     const entries = [...this.#counted.values()];
     this.#counted = new Map();
+    this.#lastWritten = entries.length;
     if (entries.length > 0) await this.#writeCounted(entries);
   }
 
@@ -149,7 +161,7 @@ export class AuditTrail {
 
   async #count(entry: NewAuditEntry): Promise<void> {
     const key = auditMergeKey(entry);
-    if (!this.#isBegun(entry)) {
+    if (!this.#begun.has(key)) {
       if (this.#begun.size >= mostBegun) this.#begun.clear();
       this.#begun.add(key);
       return this.#writeCounted([entry]);
@@ -160,7 +172,8 @@ export class AuditTrail {
       known.last_at = entry.at;
       known.request_id = entry.request_id;
     } else this.#counted.set(key, entry);
-    this.#timer ??= setTimeout(() => void this.flush(), writeEveryMs).unref();
+    const waitMs = Math.max(writeEveryMs, this.#lastWritten * writeEachEveryMs);
+    this.#cancelWrite ??= (this.#options.after ?? byTimer)(waitMs, () => void this.flush());
   }
 
   async #writeCounted(entries: readonly Counted[]): Promise<void> {

@@ -5,8 +5,8 @@
  *
  * Spectral's OAS rules must find nothing in the OpenAPI 3.1 form, and the clients made by openapi-typescript,
  * orval, @hey-api/openapi-ts, openapi-python-client and oapi-codegen (with its defaults) must compile. Those of OpenAPI
- * Generator must compile for Go and TypeScript, and in the OpenAPI 3.0 form also for Python. Needs Internet access,
- * npm, Python 3, Go and Java; the first run takes minutes.
+ * Generator must compile for Go and TypeScript, and in the OpenAPI 3.0 form also for Python, and so must that of
+ * progenitor for Rust. Needs Internet access, npm, Python 3, Go, Java and Rust; the first run takes minutes.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,6 +20,8 @@ const orval = "orval@8.38.0";
 const heyApi = "@hey-api/openapi-ts@0.99.0";
 const goGenerator = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2";
 const goRuntime = "github.com/oapi-codegen/runtime@v1.8.0";
+
+const progenitor = "0.15.1";
 
 const root = join(import.meta.dir, "..");
 const directory = mkdtempSync(join(tmpdir(), "onair-clients-"));
@@ -144,6 +146,41 @@ async function go(name: string): Promise<void> {
   await run(["go", "build", `./${name}`], module);
 }
 
+/** Makes a client by progenitor, which has no command that writes only the code, and reads OpenAPI 3.0 only. */
+async function rust(name: string): Promise<void> {
+  const crate = (is: string, dependencies: readonly string[]) =>
+    Bun.write(
+      at("rust", is, "Cargo.toml"),
+      `[package]\nname = "${is}"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\n${dependencies.join("\n")}\n`,
+    );
+  await crate("generator", [`progenitor-impl = "=${progenitor}"`, 'openapiv3 = "2"', 'serde_json = "1"']);
+  const program = `fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let document = std::fs::File::open(&arguments[1]).unwrap();
+    let document = serde_json::from_reader(document).unwrap();
+    let code = progenitor_impl::Generator::default().generate_tokens(&document).unwrap();
+    std::fs::write(&arguments[2], code.to_string()).unwrap();
+}
+`;
+  await Bun.write(at("rust", "generator", "src", "main.rs"), program);
+  const client = at("rust", "client");
+  await crate("client", [
+    `progenitor-client = "=${progenitor}"`,
+    'bytes = "1"',
+    'chrono = { version = "0.4", features = ["serde"] }',
+    'futures-core = "0.3"',
+    'regress = "0.11"',
+    'reqwest = { version = "0.13", default-features = false, features = ["json", "stream", "form", "query"] }',
+    'serde = { version = "1", features = ["derive"] }',
+    'serde_json = "1"',
+    'serde_urlencoded = "0.7"',
+  ]);
+  mkdirSync(join(client, "src"));
+  const made = join(client, "src", "lib.rs");
+  await run(["cargo", "run", "--quiet", "--", at(`${name}.json`), made], at("rust", "generator"));
+  await run(["cargo", "check", "--quiet"], client);
+}
+
 try {
   const tools = {
     Spectral: lint,
@@ -164,6 +201,8 @@ try {
     await javaClients(name);
     process.stdout.write(`${name}: OpenAPI Generator has no complaint\n`);
   }
+  await rust("public-3.0");
+  process.stdout.write("public-3.0: progenitor has no complaint\n");
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }

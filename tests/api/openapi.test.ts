@@ -204,6 +204,15 @@ describe.each(["public", "admin"] as const)("GET /openapi-3.0.json of the %s API
     expect(found).toEqual([]);
   });
 
+  test("has no two parameters of an operation that are one name in code", async () => {
+    const same = operations(await read("/openapi-3.0.json")).flatMap(({ name, operation }) => {
+      const parameters = (operation.parameters ?? []) as readonly { readonly name?: string }[];
+      const names = parameters.flatMap((one) => one.name?.replaceAll(/[-_]/g, "").toLowerCase() ?? []);
+      return names.length === new Set(names).size ? [] : [name];
+    });
+    expect(same).toEqual([]);
+  });
+
   test("lets the same fields be null", async () => {
     const { components } = await read("/openapi-3.0.json");
     const name = listener === "public" ? "SubscriptionHealth" : "Endpoint";

@@ -54,9 +54,20 @@ function converted(part: unknown, schemas: Schemas): unknown {
   if (typeof part !== "object" || part === null) return part;
   const whole = mapped(part, (value, name) => {
     if (values.has(name)) return value;
+    if (name === "parameters" && Array.isArray(value)) return convert(withDistinctNames(value));
     return maps.has(name) && value !== null ? mapped(value as object, convert) : convert(value);
   });
   return schema30(whole, schemas);
+}
+
+/**
+ * Leaves out headers that a query parameter stands for: generators of code, such as progenitor, have one name for
+ * `Last-Event-ID` and `lastEventId`.
+ */
+function withDistinctNames(parameters: readonly Json[]): Json[] {
+  const identifier = ({ name }: Json) => String(name).replaceAll(/[-_]/g, "").toLowerCase();
+  const inQuery = new Set(parameters.filter((one) => one["in"] === "query").map(identifier));
+  return parameters.filter((one) => one["in"] !== "header" || !inQuery.has(identifier(one)));
 }
 
 function mapped(parts: object, map: (part: unknown, name: string) => unknown): Json {

@@ -201,6 +201,8 @@ export interface FaultRunOptions {
   readonly concurrency?: number | null;
   /** Publishing pauses while more deliveries than this are pending. */
   readonly backlog?: number;
+  /** How long each publisher waits after each acknowledgement; by default not at all, which takes all processors. */
+  readonly pauseMs?: number;
   /** Returns numbers from 0 to below 1; the source of every random choice. */
   readonly random?: () => number;
   /** The share of deliveries whose first attempt is answered with 500. They are retried after 5 s. */
@@ -251,6 +253,7 @@ export async function faultRun({
   subscribers = oneEach,
   concurrency = 1,
   backlog = 1_000,
+  pauseMs = 0,
   random = Math.random,
   failing = 0,
   faults,
@@ -273,7 +276,7 @@ export async function faultRun({
     };
     const perEvent = subscribers.flat().length / broadcasters.length;
     const isTooFar = (acknowledged: number) => acknowledged * perEvent - ledger.deliveries > backlog;
-    const publishing = publishers(running, random, isTooFar);
+    const publishing = publishers(running, { random, pauseMs, isTooFar });
     const { acknowledged } = publishing;
     const run: FaultRun = {
       allServed: () => allServed(ledger, subscriptions),
@@ -404,11 +407,18 @@ interface Running {
   readonly server: ServerProcess | null;
 }
 
+interface Publishing {
+  readonly random: () => number;
+  readonly pauseMs: number;
+  /** Whether to pause, for the number of acknowledged events. */
+  readonly isTooFar: (acknowledged: number) => boolean;
+}
+
 /**
  * Publishes continuously, one publisher many events at a time, and repeats each event until it is acknowledged. Pauses
  * while `isTooFar` returns true for the number of acknowledged events.
  */
-function publishers(running: Running, random: () => number, isTooFar: (acknowledged: number) => boolean) {
+function publishers(running: Running, { random, pauseMs, isTooFar }: Publishing) {
   const acknowledged = new Map<string, number>();
   let stopping = false;
   const until202 = async (body: object | string): Promise<void> => {
@@ -434,6 +444,7 @@ function publishers(running: Running, random: () => number, isTooFar: (acknowled
       });
       await until202(size === 1 ? (events[0] ?? {}) : ndjson(events));
       for (const { id, broadcaster_user_id } of events) acknowledged.set(id, broadcaster_user_id);
+      if (pauseMs > 0) await Bun.sleep(pauseMs);
     }
   };
   const all = Array.from({ length: publisherCount }, (_, name) => publisher(name));

@@ -19,7 +19,7 @@ import { until } from "../../support/until.ts";
  * Three replicas behind a proxy are replaced by another build, one after the other, under load, and back.
  */
 
-setDefaultTimeout(300_000);
+setDefaultTimeout(600_000);
 
 const added: Migration = {
   name: "9000_colours.additive",
@@ -191,6 +191,7 @@ describe.skipIf(!hasPostgres)("three replicas under load", () => {
       const url = await database();
       const report = await faultRun({
         database: url,
+        pauseMs: 100,
         replicas: hosts.map((host) => ({
           ports,
           command: program,

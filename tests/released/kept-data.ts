@@ -151,6 +151,12 @@ export async function deliverKept(
     await publish(server, event("channel.followed"));
     await count(pending.length + 1);
     await nothingPending(server, application);
+    let metrics = "";
+    // Measured in the background.
+    await until(async () => {
+      metrics = await (await fetch(`${server.adminUrl}/metrics`)).text();
+      return metrics.includes("onair_data_bytes");
+    });
     const sequenceOf = ({ headers }: Arrived) => Number(headers["onair-sequence"]);
     const isSame = ({ body }: Arrived) => /"channel.followed"/.test(body) && body.includes('"user_id":1001');
     const next = proxy.arrived[arrived.length];
@@ -165,7 +171,7 @@ export async function deliverKept(
       statuses,
       answer,
       sequence: [Math.max(...before.map(sequenceOf)), next ? sequenceOf(next) : 0],
-      metrics: await (await fetch(`${server.adminUrl}/metrics`)).text(),
+      metrics,
     };
   } finally {
     await server.stop();

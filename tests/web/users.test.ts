@@ -23,7 +23,9 @@ beforeAll(async () => {
 /** The users that are offered, as they are shown. */
 const offered = (tab: Tab) =>
   tab.page.$$eval("[role=option]", (options) =>
-    options.map((option) => [...option.querySelectorAll("bdi")].map((one) => one.textContent).join(" ")),
+    options.map((option) =>
+      [...option.querySelectorAll("bdi:not([aria-hidden])")].map((one) => one.textContent).join(" "),
+    ),
   );
 
 const offers = (tab: Tab, count: number) =>

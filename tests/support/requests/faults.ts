@@ -77,7 +77,11 @@ function wrongTexts(given: JsonSchema, operation: Documented): readonly Wrong[] 
   if (schema.enum) {
     const words = schema.enum.join(", ");
     const message = words === "true, false" ? "must be true or false" : `must be one of ${words}`;
-    return [nul, ["empty", "", message], ["another case", String(schema.enum[0]).toUpperCase(), message]];
+    const [value = ""] = schema.enum.map(String);
+    const upper = value.toUpperCase();
+    const other: Wrong =
+      upper === value ? ["a longer value", `${value}0`, message] : ["another case", upper, message];
+    return [nul, ["empty", "", message], other];
   }
   const isTime = schema.pattern?.startsWith("^[0-9]{4}-") === true;
   return [

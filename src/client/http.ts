@@ -102,7 +102,10 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 export interface Patience {
   /** The maximum number of repetitions of a request; by default 5. */
   readonly maxRetries?: number;
-  /** The longest wait, by default a minute. If the server requests a longer wait, the request is not repeated. */
+  /**
+   * The longest wait, by default a minute; a wait that the server requests is up to a tenth longer. If the server
+   * requests more than `maxWaitMs`, the request is not repeated.
+   */
   readonly maxWaitMs?: number;
   /** Called before each wait. */
   waiting?(waitMs: number, status: number): void;

@@ -166,7 +166,8 @@ async function passedOn(request: Request, client: string, url: string): Promise<
   const headers = new Headers(request.headers);
   // The start page shows secrets only to a browser on this machine, and tells proxies by these headers. Every forwarded
   // request comes from this machine, and `fetch` adds `Connection`.
-  if (!isThisMachineAlone(client) || !headers.has("connection")) headers.append("x-forwarded-for", client);
+  const isFromBrowser = headers.get("connection")?.toLowerCase() === "keep-alive";
+  if (!isThisMachineAlone(client) || !isFromBrowser) headers.append("x-forwarded-for", client);
   const answer = await fetch(url, {
     method,
     headers,

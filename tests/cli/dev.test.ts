@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Addresses, DevProcess } from "../support/dev-process.ts";
@@ -276,6 +276,27 @@ describe("settings of onair dev", () => {
     expect(code).toBe(0);
     for (const word of ["--json", "--no-events", "--data", ".onair", ".env"]) expect(stdout).toContain(word);
   });
+});
+
+test("a key of onair dev goes to no other program that uses its port since", async () => {
+  const keys: (string | null)[] = [];
+  const other = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch({ headers }) {
+      keys.push(headers.get("authorization"));
+      return new Response("hello");
+    },
+  });
+  onTestFinished(() => other.stop(true));
+  const cwd = ownDirectory();
+  mkdirSync(join(cwd, "onair", "profiles"), { recursive: true });
+  const admin = { url: other.url.origin, key: "key-of-a-dev-that-has-ended" };
+  const profile = { url: other.url.origin, clientId: "x", clientSecret: "y", admin };
+  writeFileSync(join(cwd, "onair", "profiles", "dev.json"), JSON.stringify(profile), { mode: 0o600 });
+  const { code, stderr } = await run(["apps", "list"], { env: { XDG_CONFIG_HOME: cwd }, cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining("There is no data in ")]);
+  expect(keys).toEqual([null]);
 });
 
 test("each of the four ports has an option, and one in use is named", async () => {

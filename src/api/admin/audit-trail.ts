@@ -79,6 +79,8 @@ export class AuditTrail {
   #cancelWrite: (() => void) | null = null;
   /** The number of entries in the last write of counted changes. */
   #lastWritten = 0;
+  /** The writes of counted changes in progress. */
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(options: AuditTrailOptions) {
     this.#options = options;
@@ -124,14 +126,18 @@ export class AuditTrail {
     return this.#add({ ...named, object_id: objectId(request), fields: fieldsOf(request.body) });
   }
 
-  /** Writes the counted changes. */
+  /** Writes the counted changes. Resolves when they and those of former calls are written, or the log says why not. */
   async flush(): Promise<void> {
     this.#cancelWrite?.();
     this.#cancelWrite = null;
     const entries = [...this.#counted.values()];
     this.#counted = new Map();
     this.#lastWritten = entries.length;
-    if (entries.length > 0) await this.#writeCounted(entries);
+    if (entries.length > 0) {
+      const former = this.#writing;
+      this.#writing = this.#writeCounted(entries).then(() => former);
+    }
+    await this.#writing;
   }
 
   /** Whether a single change by a key has an entry with its names. Those of publishers are counted without names. */

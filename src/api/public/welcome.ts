@@ -37,7 +37,8 @@ const forwarding = /^(x-forwarded-|x-real-ip$|x-client-ip$|forwarded$|via$|(cf|t
 /**
  * Whether a browser on this machine has sent the request, with nothing in between. A proxy or a tunnel also connects
  * from this machine. One that adds no header of its own either keeps the `Host` that the visitor used, or does not pass
- * on `Connection`, which is of one connection only (RFC 9110, section 7.6.1). Browsers send `keep-alive` there.
+ * on `Connection`, which is of one connection only (RFC 9110, section 7.6.1). Browsers send `keep-alive` there. A
+ * program that makes requests of its own, as with `fetch`, cannot be told from a browser: see docs/console.md.
  */
 function isHere({ request: { headers }, clientAddress }: RequestContext): boolean {
   if (!isThisMachineAlone(clientAddress) || !isLoopbackHost(headers.get("host"))) return false;

@@ -67,9 +67,9 @@ const devTimeoutMs = second;
 /** Returns the server of `onair dev` for a command that names nothing, where there is no data; null unless it runs. */
 async function runningDev({ dev, location }: Target): Promise<Target["dev"]> {
   if (dev === null || (await (await storageAt(location)).hasData())) return null;
-  const signal = AbortSignal.timeout(devTimeoutMs);
-  const isUp = await fetch(`${dev.url.origin}/healthz`, { signal }).then(
-    () => true,
+  // Another program may use the port since. Every answer of On Air has a request id.
+  const isUp = await request(`${dev.url.origin}/healthz`, {}, devTimeoutMs).then(
+    ({ ok, headers }) => ok && headers.has("x-request-id"),
     () => false,
   );
   return isUp ? dev : null;

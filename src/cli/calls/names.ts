@@ -17,7 +17,11 @@ const idForm = /^[0-9A-Z]{26}$/;
 /** Returns the id of the application with this id or name, in any case. Throws if it is not exactly one. */
 export async function applicationId(api: AdminApi, idOrName: string): Promise<string> {
   if (idForm.test(idOrName)) return idOrName;
-  const { data } = await api.get<ListPage<Named>>(path, { name: idOrName, limit: mostAtOnce });
+  const { data, pagination } = await api.get<ListPage<Named>>(path, { name: idOrName, limit: mostAtOnce });
+  if (pagination.has_more)
+    throw new Error(
+      `The names of more than ${mostAtOnce} applications contain "${idOrName}": name one by its id, which "onair apps list" shows`,
+    );
   const [found, ...others] = data.filter(({ name }) => name.toLowerCase() === idOrName.toLowerCase());
   if (found && others.length === 0) return found.id;
   if (found) {

@@ -121,10 +121,13 @@ describe("a replay", () => {
   });
 
   test("of missed deliveries sends all that was not delivered, once", async () => {
-    log.status = 410;
-    await sent(2);
-    log.status = 204;
-    await server.app.engine.enable(log.app.id);
+    // One at a time: of two that are in progress, the second may be answered when the first has disabled the endpoint.
+    for (let i = 0; i < 2; i++) {
+      log.status = 410;
+      await sent(1);
+      log.status = 204;
+      await server.app.engine.enable(log.app.id);
+    }
     await sent(3);
     const missed = ids().slice(0, 2);
     const { data: made } = await create({ status: "missed" });

@@ -54,14 +54,14 @@ test("a start of the server loads these packages and modules of Node; others wai
 });
 
 test("so does the engine's thread, which loads what sending needs with its first delivery", () => {
-  const { others } = loadedBy("server/engine-thread.ts", "server/storage.ts", "delivery/engine.ts");
+  const { others } = loadedBy("server/engine-thread.ts", "server/storage-at.ts", "delivery/engine.ts");
   const node = ["node:fs", "node:os", "node:path", "node:timers/promises"];
   expect(others).toEqual([...schemas, ...database, ...node]);
 });
 
 test("nothing for PostgreSQL is loaded by a start on a data directory, or by a command that names no database", () => {
   const commands = files.filter((file) => /^(cli|dev)\//.test(file));
-  const engine = ["server/engine-thread.ts", "server/storage.ts", "delivery/engine.ts"];
+  const engine = ["server/engine-thread.ts", "server/storage-at.ts", "delivery/engine.ts"];
   const { ours } = loadedBy(
     "main.ts",
     "server/admin.ts",

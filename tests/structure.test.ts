@@ -198,12 +198,12 @@ test("the HTTP client for webhooks is one folder with one door, and its types sh
   expect([...inside.intersection(outside)]).toEqual([]);
 });
 
-test("postgres/ has one door, which only server/storage.ts imports", () => {
+test("postgres/ has one door, which only server/storage-at.ts imports", () => {
   const wrong = files
     .filter((file) => roomOf(file) !== "postgres")
     .flatMap((file) => imports(file).map((target) => `${file} → ${target}`))
     .filter((arrow) => arrow.includes("→ postgres/"));
-  expect(wrong).toEqual(["server/storage.ts → postgres/door.ts"]);
+  expect(wrong).toEqual(["server/storage-at.ts → postgres/door.ts"]);
 });
 
 /** docs/architecture.md has the reason of each. */

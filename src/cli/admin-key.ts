@@ -2,7 +2,7 @@ import type { Static } from "@sinclair/typebox";
 import type { Keys } from "../api/admin/keys.ts";
 import { newOperatorKey, roles } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
-import { storageAt } from "../server/storage.ts";
+import { storageAt } from "../server/storage-at.ts";
 import { command, readSeconds, switches, valued } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
 import { readTarget, requireData, type Target, targetHelp, targetOptions } from "./calls/target.ts";

@@ -4,7 +4,7 @@ import { checkArguments } from "../server/settings/command-line.ts";
 import { checkConfig, type Environment } from "../server/settings/read-config.ts";
 import { settingOptions } from "../server/settings/setting-names.ts";
 import { settingsWithSources } from "../server/settings/shown-settings.ts";
-import { databaseAt } from "../server/storage.ts";
+import { databaseAt } from "../server/storage-at.ts";
 import { databaseCheckProgram } from "../thread-programs.ts";
 import { readWord, switches } from "./arguments.ts";
 import { type Command, failed, ok, UsageError, wrongUsage } from "./command.ts";

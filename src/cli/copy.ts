@@ -1,6 +1,6 @@
 import { copyData, reopenData } from "../operations/copy.ts";
 import { type Environment, readSecret } from "../server/settings/read-config.ts";
-import { storageAt } from "../server/storage.ts";
+import { storageAt } from "../server/storage-at.ts";
 import { type DataLocation, readDatabaseUrl, shownDataLocation, shownLocation } from "../store/location.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { requireDatabase } from "./calls/target.ts";

@@ -13,7 +13,7 @@ import {
 } from "../platform/batches.ts";
 import { type DataKind, dataKinds, otherKindOf, platformData } from "../platform/platform-data.ts";
 import { Ranking } from "../platform/ranking.ts";
-import { storageAt } from "../server/storage.ts";
+import { storageAt } from "../server/storage-at.ts";
 import { shownDataLocation } from "../store/location.ts";
 import { command, switches } from "./arguments.ts";
 import { isServed, withAdminApi } from "./calls/admin-api.ts";

@@ -3,7 +3,8 @@ import { dirname } from "node:path";
 import { backupsOfPostgres } from "../domain/backups.ts";
 import { type Content, syncDirectory, writePrivately } from "../operations/backups/files.ts";
 import { version } from "../runtime/version.ts";
-import { databaseAt } from "../server/storage.ts";
+import { databaseAt } from "../server/storage-at.ts";
+import type { DirectoryLock } from "../store/data-storage.ts";
 import { type DatabaseSettings, shownDataLocation } from "../store/location.ts";
 import { checkDatabase } from "../store/sqlite/backup.ts";
 import { databaseIn, lockDirectory, removeDatabase } from "../store/sqlite/directory.ts";
@@ -14,7 +15,6 @@ import {
   settleDatabase,
   upgradeDatabase,
 } from "../store/sqlite/open.ts";
-import type { DirectoryLock } from "../store/storage.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { locationOfCommand, requireDatabase } from "./calls/target.ts";
 import { checkOutputFile, type Output } from "./output/output.ts";

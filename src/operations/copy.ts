@@ -1,7 +1,7 @@
 import { StoreError } from "../domain/store.ts";
 import { type CopiedData, type CopyCounts, type CopyTarget, moved } from "../store/copy.ts";
+import type { DataStorage } from "../store/data-storage.ts";
 import { namedDataLocation, shownDataLocation } from "../store/location.ts";
-import type { DataStorage } from "../store/storage.ts";
 
 /** The result of a copy. */
 interface Copied {

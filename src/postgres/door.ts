@@ -1,6 +1,6 @@
 import { type Store, signingKeySetting } from "../domain/store.ts";
+import { checkedBy, closingOnFault, type DatabaseStorage, requireNotMoved } from "../store/data-storage.ts";
 import { type DatabaseSettings, directly, readDatabaseUrl } from "../store/location.ts";
-import { checkedBy, closingOnFault, type DatabaseStorage, requireNotMoved } from "../store/storage.ts";
 import { postgresFacts, sizesByKind, writableHosts } from "./facts.ts";
 import { storageFaultOf } from "./faults.ts";
 import { Peers, type PeersOptions } from "./peers.ts";

@@ -2,8 +2,8 @@ import { mostPendingCounted } from "../domain/deliveries.ts";
 import { type DatabaseFacts, type KindSizes, kindSizes } from "../domain/sizes.ts";
 import { heldSetting } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
+import type { WritableHost } from "../store/data-storage.ts";
 import { type ConnectionSettings, hostsOf, shownHost } from "../store/location.ts";
-import type { WritableHost } from "../store/storage.ts";
 import { openPool, type Queries } from "./pool.ts";
 
 const statement = `

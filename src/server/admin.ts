@@ -23,7 +23,7 @@ import type { PublishTraces } from "../runtime/tracing/spans.ts";
 import type { DataLocation } from "../store/location.ts";
 import { backupProgram } from "../thread-programs.ts";
 import { type Memory, openMemory } from "./memory.ts";
-import { storageAt } from "./storage.ts";
+import { storageAt } from "./storage-at.ts";
 
 /*
  * The admin API of a server, and of a command on data that no server uses.

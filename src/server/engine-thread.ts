@@ -2,6 +2,6 @@ import { runEngineThread } from "../delivery/thread/worker.ts";
 
 // The program of the engine's thread.
 runEngineThread(async (location) => {
-  const { storageAt } = await import("./storage.ts");
+  const { storageAt } = await import("./storage-at.ts");
   return storageAt(location);
 });

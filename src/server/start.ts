@@ -32,7 +32,13 @@ import {
   openBackups,
 } from "../operations/backups/open-backups.ts";
 import { CertificateWatch, listenerCertificates } from "../operations/certificates.ts";
-import { hourlyKinds, logBytesOf, StorageWatch, samplingSizes, sizesOf } from "../operations/storage.ts";
+import {
+  hourlyKinds,
+  logBytesOf,
+  StorageWatch,
+  samplingSizes,
+  sizesOf,
+} from "../operations/storage-health.ts";
 import type { PlatformData } from "../platform/platform-data.ts";
 import type { Publisher } from "../platform/publisher.ts";
 import type { Ranking } from "../platform/ranking.ts";
@@ -43,8 +49,8 @@ import type { Log } from "../runtime/log.ts";
 import { repeating, Stops, supervise } from "../runtime/services.ts";
 import { exitWith, exitWithout } from "../runtime/threads.ts";
 import { noSpans } from "../runtime/tracing/collector.ts";
+import type { DataStorage } from "../store/data-storage.ts";
 import { locationOf } from "../store/location.ts";
-import type { DataStorage } from "../store/storage.ts";
 import { backupProgram, databaseCheckProgram, engineProgram } from "../thread-programs.ts";
 import type { WelcomeSource } from "../web/session.ts";
 import { type EngineTimes, engineSettings } from "./engine-settings.ts";
@@ -53,7 +59,7 @@ import { type Config, collectorOf } from "./settings/config.ts";
 import type { Environment } from "./settings/read-config.ts";
 import { keptMs } from "./settings/setting-values.ts";
 import { changedSettings, liveSettings, type Reloaded } from "./settings/shown-settings.ts";
-import { databaseAt, storageAt } from "./storage.ts";
+import { databaseAt, storageAt } from "./storage-at.ts";
 
 /*
  * The start of a server: settings and data, the engine, the data in memory, the two listeners, the services; and its

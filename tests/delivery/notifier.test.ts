@@ -13,7 +13,7 @@ import {
 import type { ServerNoticeData } from "../../src/domain/notices.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { hour, minute } from "../../src/domain/time.ts";
-import { StorageWatch } from "../../src/operations/storage.ts";
+import { StorageWatch } from "../../src/operations/storage-health.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { emptyStore } from "../support/store.ts";
 import { until } from "../support/until.ts";

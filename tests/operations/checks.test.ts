@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
 import type { Finding } from "../../src/domain/findings.ts";
 import { day } from "../../src/domain/time.ts";
-import { sizesOf } from "../../src/operations/storage.ts";
+import { sizesOf } from "../../src/operations/storage-health.ts";
 import { hasOpenssl, selfSigned } from "../support/certificates.ts";
 import { alterDatabase, endedServer, type Report } from "../support/doctor.ts";
 import { run } from "../support/process.ts";

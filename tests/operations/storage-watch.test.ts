@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, jest, test } from "bun:test";
 import { type StorageFault, stalledAfterMs } from "../../src/domain/store.ts";
 import { second } from "../../src/domain/time.ts";
-import { StorageWatch } from "../../src/operations/storage.ts";
+import { StorageWatch } from "../../src/operations/storage-health.ts";
 import { createLog } from "../../src/runtime/log.ts";
 
 beforeEach(() => void jest.useFakeTimers());

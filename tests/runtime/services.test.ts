@@ -5,7 +5,7 @@ import { supervise } from "../../src/runtime/services.ts";
 import { engineSettings } from "../../src/server/engine-settings.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
 import { startApp } from "../../src/server/start.ts";
-import { storageAt } from "../../src/server/storage.ts";
+import { storageAt } from "../../src/server/storage-at.ts";
 import { keptLog } from "../support/kept-log.ts";
 import { isListening, unusedPort } from "../support/ports.ts";
 import { ownDirectory } from "../support/server.ts";

@@ -8,7 +8,7 @@ import type { Histogram } from "../../domain/statistics.ts";
 import type { Store } from "../../domain/store.ts";
 import { mistakenSecret, secretHash } from "../../domain/tokens.ts";
 import type { BackupKeeper } from "../../operations/backups/open-backups.ts";
-import type { MeasuredKinds, StorageSizes } from "../../operations/storage.ts";
+import type { MeasuredKinds, StorageSizes } from "../../operations/storage-health.ts";
 import type { PlatformData } from "../../platform/platform-data.ts";
 import type { Publisher } from "../../platform/publisher.ts";
 import type { TrustedProxies } from "../../runtime/client-address.ts";

@@ -2,7 +2,7 @@ import { errorOf, OnairError } from "../../client/http.ts";
 import { second } from "../../domain/time.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
 import { openAdminOnData } from "../../server/admin.ts";
-import { storageAt } from "../../server/storage.ts";
+import { storageAt } from "../../server/storage-at.ts";
 import { UsageError } from "../command.ts";
 import { note } from "../output/print.ts";
 import { adminRefusal, request } from "./http.ts";

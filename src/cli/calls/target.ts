@@ -6,7 +6,7 @@ import { isLoopback } from "../../operations/checks/requests.ts";
 import type { Config } from "../../server/settings/config.ts";
 import { type Environment, readConfig, readSecret } from "../../server/settings/read-config.ts";
 import { variablesOf } from "../../server/settings/setting-names.ts";
-import { storageAt } from "../../server/storage.ts";
+import { storageAt } from "../../server/storage-at.ts";
 import { type DataLocation, locationOf, shownDataLocation } from "../../store/location.ts";
 import { databaseIn } from "../../store/sqlite/directory.ts";
 import { type Given, valued } from "../arguments.ts";

@@ -1,8 +1,8 @@
 import type { OnFault } from "../../domain/store.ts";
 import type { Log, LogLevel } from "../../runtime/log.ts";
 import { startThread } from "../../runtime/threads.ts";
+import type { DataStorage } from "../../store/data-storage.ts";
 import { withEffects } from "../../store/effects.ts";
-import type { DataStorage } from "../../store/storage.ts";
 import type { Engine, EngineObserver, EngineSettings } from "../engine.ts";
 import type { WatchSample } from "../sample.ts";
 import type { EngineThread } from "./worker.ts";

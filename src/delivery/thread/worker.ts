@@ -2,8 +2,8 @@ import { getPriority, setPriority } from "node:os";
 import type { OnFault, Store } from "../../domain/store.ts";
 import { batchedPerTick } from "../../runtime/event-loop.ts";
 import { runThread, type ThreadContract } from "../../runtime/threads.ts";
+import type { DataStorage } from "../../store/data-storage.ts";
 import type { DataLocation } from "../../store/location.ts";
-import type { DataStorage } from "../../store/storage.ts";
 import type { Engine, EngineObserver, EngineSettings } from "../engine.ts";
 import type { Sample, SampleExchange, SampleStep } from "../sample.ts";
 

@@ -11,7 +11,7 @@ import { awsVariables, destinationOfOthers } from "../backups/destination.ts";
 import { everyMsOf, openBackupDestination } from "../backups/open-backups.ts";
 import { tooSmallFor } from "../backups/open-destination.ts";
 import { readCredentials } from "../backups/s3.ts";
-import { sizesOf } from "../storage.ts";
+import { sizesOf } from "../storage-health.ts";
 import { type Check, type DirectoryUse, type Subject, statsOf } from "./subject.ts";
 
 /*

@@ -6,11 +6,11 @@ import type { DatabaseFacts, KindSizes } from "../../domain/sizes.ts";
 import { urlOf } from "../../runtime/client-address.ts";
 import type { Config } from "../../server/settings/config.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
+import type { DatabaseStorage } from "../../store/data-storage.ts";
 import { type DatabaseSettings, locationOf } from "../../store/location.ts";
 import { becomeOwner, databaseIn, holderOf } from "../../store/sqlite/directory.ts";
 import { inspect, type SchemaState, schemaState } from "../../store/sqlite/open.ts";
 import { databaseFacts, type FileFacts } from "../../store/sqlite/sizes.ts";
-import type { DatabaseStorage } from "../../store/storage.ts";
 import { factsInThread, type Pages, readPages } from "./database-thread.ts";
 import { ask, type ClientCertificate, isLoopback, type ServerAnswer } from "./requests.ts";
 

@@ -22,7 +22,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { StoreError } from "../../domain/store.ts";
-import type { DirectoryLock } from "../storage.ts";
+import type { DirectoryLock } from "../data-storage.ts";
 import { codeOf, damaged, isDamage } from "./faults.ts";
 
 /** The name of the database in its directory. */

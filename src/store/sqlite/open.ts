@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { count } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { StoreError } from "../../domain/store.ts";
-import type { DirectoryLock, OpenOptions } from "../storage.ts";
+import type { DirectoryLock, OpenOptions } from "../data-storage.ts";
 import {
   becomeOwner,
   databaseIn,

@@ -8,7 +8,7 @@ import type {
   RetentionStore,
 } from "../../domain/deliveries.ts";
 import type { SubscriptionStore } from "../../domain/subscriptions.ts";
-import type { WriterConflict } from "../storage.ts";
+import type { WriterConflict } from "../data-storage.ts";
 import type { Commit } from "./commit.ts";
 import { type KeptBody, keptBody } from "./delivery-rows.ts";
 import { setAsideIn } from "./directory.ts";

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { noReplicas, soleOwnership } from "../../domain/replicas.ts";
 import { signingKeySetting } from "../../domain/store.ts";
-import { checkedBy, closingOnFault, type DataStorage, requireNotMoved } from "../storage.ts";
+import { checkedBy, closingOnFault, type DataStorage, requireNotMoved } from "../data-storage.ts";
 import { databaseIn, lockDirectory } from "./directory.ts";
 import { storageFaultOf } from "./faults.ts";
 import { storageCheck } from "./storage-check.ts";

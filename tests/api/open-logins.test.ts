@@ -12,6 +12,7 @@ import {
   parameter,
   redirectUri,
 } from "../support/oauth.ts";
+import { unusedPort } from "../support/ports.ts";
 import { users } from "../support/real-data.ts";
 import { Clock, isOnPostgres, ownDirectory, ownServer, type TestServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -76,11 +77,11 @@ test("however many logins an address begins, none ends another one, and nothing 
 
 test("a login goes on after a restart", async () => {
   const data = ownDirectory();
-  const before = await ownServer({ args, users, data });
+  const port = `${await unusedPort()}`;
+  const before = await ownServer({ args: [...args, "--port", port], users, data });
   const app = await before.application({ redirect_uris: [redirectUri] });
   const browser = new Browser(before);
   const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
-  const { port } = new URL(before.publicUrl);
   await before.stop();
   const after = await ownServer({ args: [...args, "--port", port], data });
   expect(await isOpen(after, challenge)).toBe(true);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { unusedPort } from "../support/ports.ts";
 import { hasProxy, startProxy } from "../support/proxies.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { exchange, RawClient } from "../support/raw-client.ts";
@@ -21,11 +22,14 @@ const proxies = [
 for (const [program, file, ...timeout] of proxies) {
   describe.skipIf(!hasProxy(program))(`behind ${program} as docs/proxies has it`, () => {
     let server: TestServer;
+    let port = "";
     let proxy: Awaited<ReturnType<typeof startProxy>>;
     let url = "";
 
     beforeAll(async () => {
-      server = await startServer({ args: ["--trusted-proxies", "127.0.0.1", "--rate-limit", "600"] });
+      port = `${await unusedPort()}`;
+      const limits = ["--trusted-proxies", "127.0.0.1", "--rate-limit", "600"];
+      server = await startServer({ args: ["--port", port, ...limits] });
       proxy = await startProxy(program, file, [["127.0.0.1:8080", new URL(server.publicUrl).host], timeout]);
       url = proxy.url;
     });
@@ -137,7 +141,6 @@ for (const [program, file, ...timeout] of proxies) {
 
     // nginx does not wait between two tries. Caddy 2.6 has closed the body of a request by its second try.
     test.skipIf(program === "nginx")("requests wait while the server is started again", async () => {
-      const { port } = new URL(server.publicUrl);
       await server.stop();
       const read = fetch(`${url}/public/v1/categories`);
       const body = new URLSearchParams({

@@ -1,6 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { unusedPort } from "../support/ports.ts";
+import { closedPort } from "../support/ports.ts";
 import { run } from "../support/process.ts";
 import { type Answer, ownReceiver } from "../support/receiver.ts";
 
@@ -51,7 +51,7 @@ const right: Expected = {
 
 describe("onair trigger --forward", () => {
   test("a closed port has no slowest answer", async () => {
-    const to = `http://127.0.0.1:${await unusedPort()}/`;
+    const to = `http://127.0.0.1:${closedPort}/`;
     const { code, stdout } = await run(["trigger", "kicks.gifted", "--forward", to, "--secret", secret]);
     expect([code, stdout]).toEqual([1, expect.stringContaining("nothing listens there")]);
     expect(stdout).not.toMatch(/slowest|^ok/m);
@@ -192,9 +192,7 @@ describe("onair trigger --forward", () => {
   });
 
   test("a receiver that is not running is reported", async () => {
-    const gone = ownReceiver();
-    const { url } = gone;
-    await gone.stop();
+    const url = `http://127.0.0.1:${closedPort}/`;
     const { code, stdout } = await run([
       "trigger",
       "chat.message.sent",

@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
-import { unusedPort } from "../support/ports.ts";
+import { closedPort, unusedPort } from "../support/ports.ts";
 import { expectFailure, RunningCommand, run } from "../support/process.ts";
 import { profileOf } from "../support/profiles.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { ownReceiver, Receiver } from "../support/receiver.ts";
+import { ownReceiver } from "../support/receiver.ts";
 import { ownDirectory, ownServer, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ users });
@@ -154,10 +154,7 @@ test("the first 401 says that the secret is probably another one", async () => {
 });
 
 test("--json prints a line for each event with the local program's answer, and continues while that is down", async () => {
-  const receiver = new Receiver();
-  const { url } = receiver;
-  await receiver.stop();
-  const listener = listen(["--json", "--forward", url]);
+  const listener = listen(["--json", "--forward", `http://127.0.0.1:${closedPort}/`]);
   await listener.shows("Listening to");
   await publish(server, event("channel.followed"));
   await publish(server, event("chat.message.sent"));

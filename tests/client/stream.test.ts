@@ -4,6 +4,7 @@ import { createClient, type Session, stream } from "../../src/client/onair.ts";
 import { serverSentEvents } from "../../src/client/stream.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { ownListener } from "../support/listener.ts";
+import { unusedPort } from "../support/ports.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownDirectory, ownServer, startServer, testServer } from "../support/server.ts";
@@ -206,7 +207,8 @@ test("a revoked token is renewed, and the stream continues", async () => {
 
 test("waits for a server that is down", async () => {
   const data = ownDirectory();
-  const first = await startServer({ data: data });
+  const args = ["--port", `${await unusedPort()}`];
+  const first = await startServer({ data, args });
   await first.load("users", users);
   const mine = await first.application({ delivery: "stream" });
   await subscribe(first, mine, ["channel.followed"]);
@@ -220,9 +222,8 @@ test("waits for a server that is down", async () => {
   });
   const read = reading(stream(onair, options));
   await until(() => connections === 1);
-  const { port } = new URL(first.publicUrl);
   await first.stop();
-  const second = await ownServer({ data: data, args: ["--port", port] });
+  const second = await ownServer({ data, args });
   await publish(second, event("channel.followed"));
   await until(() => read.types.length === 1);
   stop.abort();

@@ -5,11 +5,12 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { attemptTimeoutMs } from "../../src/delivery/send/send.ts";
 import { afterTests } from "../support/after-tests.ts";
+import { closedPort } from "../support/ports.ts";
 import { serve } from "../support/process.ts";
 import { publish, event as sample, subscriber } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testDirectory } from "../support/server.ts";
-import { bytesReceiver, closedPort, type Receiver, rawReceiver, receiver } from "./fixtures/receiver.ts";
+import { bytesReceiver, type Receiver, rawReceiver, receiver } from "./fixtures/receiver.ts";
 import { timeoutMs } from "./fixtures/timeout.ts";
 
 /*
@@ -87,7 +88,7 @@ const inTwoHours = () => new Date(Date.now() + 2 * hour).toUTCString();
 
 const table: readonly Hostile[] = [
   ["a healthy one beside them", () => answering(204), "ok", 204, "delivered"],
-  ["refuses connections", async () => `http://127.0.0.1:${await closedPort()}/`, "refused", null, "pending"],
+  ["refuses connections", async () => `http://127.0.0.1:${closedPort}/`, "refused", null, "pending"],
   [
     "resets connections",
     () => at(rawReceiver((socket) => socket.resetAndDestroy(), open)),

@@ -1,5 +1,8 @@
 import { connect } from "node:net";
 
+/** The port of the discard protocol (RFC 863), on which nothing listens: the system gives it to nobody by itself. */
+export const closedPort = 9;
+
 /**
  * A port on which nothing listens, for a program that has to be told one. It is none of those that the system gives
  * away by itself, so that no connection takes it meanwhile.

@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
+import { closedPort } from "../../support/ports.ts";
 import { ownDirectory } from "../../support/server.ts";
 import {
   certificate,
-  closedPort,
   delivery,
   rawReceiver,
   resolveInTurn,
@@ -16,8 +16,7 @@ import {
 
 describe("no connection", () => {
   test("where nothing listens", async () => {
-    const port = await closedPort();
-    for (const url of [`http://hook.test:${port}/`, `http://127.0.0.1:${port}/`]) {
+    for (const url of [`http://hook.test:${closedPort}/`, `http://127.0.0.1:${closedPort}/`]) {
       expect(await sender().send(delivery(url))).toMatchObject({
         class: "refused",
         status: null,

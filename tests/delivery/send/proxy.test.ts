@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { proxyOf } from "../../../src/delivery/send/address.ts";
 import type { SendResult } from "../../../src/delivery/send/send.ts";
+import { closedPort, unusedPort } from "../../support/ports.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
 import { users } from "../../support/real-data.ts";
 import { ownServer } from "../../support/server.ts";
@@ -9,7 +10,6 @@ import { type EgressProxy, egressProxy } from "../fixtures/proxy.ts";
 import {
   bytesReceiver,
   certificate,
-  closedPort,
   delivery,
   rawReceiver,
   receiver,
@@ -137,8 +137,9 @@ describe("by an egress proxy", () => {
       expect(await one.send(delivery(`https://${host}/`))).toMatchObject({ class: "blocked", durationMs: 0 });
     }
     expect(proxy.requests).toHaveLength(0);
-    const port = await closedPort();
-    expect(await one.send(delivery(`https://hook.test:${port}/`))).toMatchObject({ class: "unreachable" });
+    expect(await one.send(delivery(`https://hook.test:${closedPort}/`))).toMatchObject({
+      class: "unreachable",
+    });
     expect(proxy.requests).toHaveLength(1);
   });
 
@@ -192,7 +193,7 @@ describe("an egress proxy that fails", () => {
   });
 
   test("by not being there", async () => {
-    const port = await closedPort();
+    const port = await unusedPort();
     for (const url of ["https://hook.test/", "http://hook.test/"]) {
       const result = await senderBy(`http://${credentials}@127.0.0.1:${port}`).send(delivery(url));
       expect(result).toMatchObject({

@@ -14,7 +14,7 @@ import { isoTime } from "../domain/time.ts";
 import { codeChallenge, type Scope } from "../domain/tokens.ts";
 import { urlOf } from "../runtime/client-address.ts";
 import type { Config } from "../server/settings/config.ts";
-import { isolated } from "../web/isolated.ts";
+import { isolated } from "../web/text.ts";
 import { firstFree, loopback, serveOnLoopback, withAlternatives } from "./ports.ts";
 import type { SamplePerson } from "./sample-languages.ts";
 

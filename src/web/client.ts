@@ -111,6 +111,12 @@ function faultOf(body: unknown, status: number): Fault {
   );
 }
 
+/** Returns the part of a request with this body as JSON. */
+export const asJson = (body: object): RequestInit => ({
+  body: JSON.stringify(body),
+  headers: { "content-type": "application/json" },
+});
+
 /** Sends a request outside of the documented APIs, by default about the page's session. */
 export async function session<T>(method: string, init: RequestInit = {}, name = "session"): Promise<T> {
   const headers = { ...pageHeaders, ...init.headers };
@@ -135,8 +141,8 @@ export async function openStream(
   signal: AbortSignal,
   body?: object,
 ): Promise<ReadableStream<Uint8Array>> {
-  const posted = body && { method: "POST", body: JSON.stringify(body) };
-  const headers = { ...pageHeaders, ...(body && { "content-type": "application/json" }) };
+  const posted = body && { method: "POST", ...asJson(body) };
+  const headers = { ...pageHeaders, ...posted?.headers };
   const response = await observed(new Request(location.origin + root + path, { ...posted, headers, signal }));
   if (response.ok && response.body) return response.body;
   throw faultOf(await response.json().catch(() => null), response.status);

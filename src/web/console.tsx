@@ -18,6 +18,7 @@ import {
 import { type ComponentType, render } from "preact";
 import { Route, Router } from "preact-iso";
 import { admin, base, done } from "./client.ts";
+import { DeliveriesPage } from "./deliveries/list.tsx";
 import { DeliveryPage as Delivery } from "./deliveries/one.tsx";
 import { allDeliveries, DeliverySourceProvider } from "./deliveries/source.ts";
 import { Application } from "./pages/console/application.tsx";
@@ -26,21 +27,26 @@ import { Audit } from "./pages/console/audit.tsx";
 import { Backups } from "./pages/console/backups.tsx";
 import { Categories } from "./pages/console/categories.tsx";
 import { Channels, Livestreams } from "./pages/console/channels.tsx";
-import { Deliveries } from "./pages/console/deliveries.tsx";
 import { EventTypes } from "./pages/console/event-types.tsx";
 import { Keys } from "./pages/console/keys.tsx";
-import { type Operator, OperatorProvider, Refused } from "./pages/console/operator.tsx";
+import { type Operator, OperatorProvider, Refused, useCatalogue } from "./pages/console/operator.tsx";
 import { Overview } from "./pages/console/overview.tsx";
 import { Publish } from "./pages/console/publish.tsx";
 import { Settings } from "./pages/console/settings.tsx";
 import { Subscriptions } from "./pages/console/subscriptions.tsx";
 import { Traffic } from "./pages/console/traffic.tsx";
 import { User, Users } from "./pages/console/users.tsx";
-import type { PaletteEntry } from "./parts/palette.tsx";
-import { type NavGroup, Shell } from "./parts/shell.tsx";
+import type { PaletteEntry } from "./parts/overlays.tsx";
+import { type NavGroup, Nothing, Shell } from "./parts/shell.tsx";
 import { to } from "./places.ts";
 import type { ConsoleSession } from "./session.ts";
-import { Nothing, SignedIn } from "./signed-in.tsx";
+import { SignedIn } from "./sign-in.tsx";
+
+/** The deliveries of all applications. */
+export function Deliveries() {
+  const { data } = useCatalogue();
+  return <DeliveriesPage types={[...new Set((data ?? []).map(({ name }) => name))]} />;
+}
 
 type Role = ConsoleSession["key"]["role"];
 

@@ -2,7 +2,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Entry, find, operationsOf } from "./docs/search.ts";
 import { requestButtons } from "./docs/try.tsx";
-import { Palette } from "./parts/palette.tsx";
+import { Palette } from "./parts/overlays.tsx";
 import { applyTheme, changeTheme, onSystemTheme, otherTheme } from "./theme.ts";
 
 /*

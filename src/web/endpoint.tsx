@@ -1,10 +1,11 @@
 import type { ComponentChildren } from "preact";
-import { useAction } from "./load.ts";
+import { day } from "../domain/time.ts";
+import { useDeliveries } from "./deliveries/source.ts";
+import { type Loaded, useAction, useLoad } from "./load.ts";
 import { withLocalTimes } from "./notices.tsx";
-import { Button, FaultNotice, LinkButton, Notice } from "./parts/basics.tsx";
-import { useConfirmation } from "./parts/dialog.tsx";
+import { Button, FaultNotice, Figure, LinkButton, Notice, number } from "./parts/basics.tsx";
+import { toast, useConfirmation } from "./parts/overlays.tsx";
 import { isFuture, Time } from "./parts/time.tsx";
-import { toast } from "./parts/toasts.tsx";
 import { to } from "./places.ts";
 
 /** The delivery methods of an application, as options. */
@@ -101,4 +102,108 @@ export function EndpointNotice(props: EndpointNoticeProps) {
       </div>
     </Notice>
   );
+}
+
+/** The period whose missed deliveries are counted, and offered to be sent again. */
+const missedMs = 3 * day;
+const mostCounted = 100;
+
+type DeliveryPage = Awaited<ReturnType<ReturnType<typeof useDeliveries>["list"]>>;
+
+/** Loads the missed deliveries of the last three days: those of an application, or of the signed-in one. */
+export function useMissed(applicationId?: string): Loaded<DeliveryPage> {
+  const source = useDeliveries();
+  return useLoad(
+    (signal) => {
+      const after = new Date(Date.now() - missedMs).toISOString();
+      const of = applicationId === undefined ? {} : { application_id: applicationId };
+      return source.list({ status: "missed", after, limit: mostCounted, ...of }, signal);
+    },
+    [applicationId],
+    ["deliveries"],
+  );
+}
+
+interface PendingFiguresProps {
+  /** The endpoint, as both APIs have it. */
+  readonly endpoint: {
+    readonly status: string;
+    readonly pending: number;
+    readonly next_attempt_at: string | null;
+  };
+  readonly missed: DeliveryPage | null;
+  /** Filters the linked deliveries, on pages with deliveries of several applications. */
+  readonly applicationId?: string;
+}
+
+/** What an application waits for: pending deliveries, the next attempt, and what was missed. */
+export function PendingFigures({ endpoint, missed, applicationId }: PendingFiguresProps) {
+  const { pending } = endpoint;
+  const linked = (status: string) => to("/deliveries", { application_id: applicationId, status });
+  const lost = missed?.data.length ?? 0;
+  return (
+    <div class="grid small">
+      <Figure value={number(pending)} label="Pending deliveries" href={linked("pending")} />
+      <Figure value={<NextAttempt of={endpoint} />} label="Next attempt" />
+      <Figure
+        value={missed ? `${number(lost)}${missed.pagination.has_more ? "+" : ""}` : "…"}
+        label="Missed in 3 days"
+        href={linked("missed")}
+      />
+    </div>
+  );
+}
+
+/** When the next attempt is made. */
+function NextAttempt({ of: { status, pending, next_attempt_at } }: { of: PendingFiguresProps["endpoint"] }) {
+  if (pending === 0) return <>none</>;
+  if (status === "disabled") return <>none while disabled</>;
+  if (next_attempt_at === null || !isFuture(next_attempt_at)) return <>now</>;
+  return <Time at={next_attempt_at} />;
+}
+
+/** Webhook headers as the lines of a text field, with masked values. */
+
+export const webhookHeadersHint =
+  "Sent with every webhook, such as the key of a gateway: Name: value, one per line. Saved values are masked; a line with a masked value keeps it. A webhook URL of another origin needs all of them again.";
+
+const isMasked = (value: string) => /^•+$/.test(value);
+
+/** Returns headers, by name, as lines. */
+export function headerLines(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n");
+}
+
+/** The saved headers by name, and the webhook URL before and after the change. */
+interface SavedHeaders {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly url: string | null;
+  readonly nextUrl: string;
+}
+
+/**
+ * Returns the changes that lines make to saved headers: new values by name, and null for headers without a line. Masked
+ * values are no changes, unless the URL is of another origin: then they are included, and the API refuses them.
+ */
+export function headerChanges(
+  lines: string,
+  { headers: saved, url, nextUrl }: SavedHeaders,
+): Record<string, string | null> {
+  const pairs = lines
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line): [name: string, value: string] => {
+      const [, name = line.trim(), value = ""] = /^([^:]*):(.*)$/.exec(line) ?? [];
+      return [name.trim(), value.trim()];
+    });
+  const names = new Set(pairs.map(([name]) => name.toLowerCase()));
+  const removed = Object.keys(saved).filter((name) => !names.has(name.toLowerCase()));
+  const isSameOrigin = URL.parse(url ?? "")?.origin === URL.parse(nextUrl)?.origin;
+  const isKept = ([name, value]: [string, string]) => isSameOrigin && name in saved && isMasked(value);
+  return Object.fromEntries<string | null>([
+    ...removed.map((name): [string, null] => [name, null]),
+    ...pairs.filter((one) => !isKept(one)),
+  ]);
 }

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { asFault, type Fault, hasExpired, reconnects } from "./client.ts";
 import { changesOf, isAwaited, isLive, type Topic } from "./live.ts";
+import { keepPages, keptPages } from "./parts/kept-place.ts";
 
 /** Data read from the server. During a reload, `data` is the former data. */
 export interface Loaded<T> {
@@ -14,7 +15,7 @@ const typingMs = 150;
 const withoutStreamMs = 5_000;
 
 /** The topics whose changes reload the data; null for none. */
-export type Watched = readonly Topic[] | null;
+type Watched = readonly Topic[] | null;
 
 /**
  * Loads data: at once, or watched data as soon as the event stream is open. Reloads it when one of `inputs` changes,
@@ -101,4 +102,101 @@ export function useAction(act: () => Promise<unknown>): Action {
   };
   const forget = () => setFault(null);
   return { run, forget, isBusy, fault };
+}
+
+/** A page of a list of the API. */
+interface Page<Row> {
+  readonly data: readonly Row[];
+  readonly pagination: { readonly cursor: string };
+}
+
+/** Rows per page. */
+export const pageSize = 100;
+
+/** The query of a page, without filters. */
+interface Paging {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** The most pages that are reloaded at once. Further pages are read when the user scrolls to them. */
+const mostReloaded = 10;
+
+/** The pause before a failed page is requested again. */
+const againMs = 5_000;
+
+/** The rows read so far. */
+export interface Rows<Row> {
+  readonly rows: readonly Row[];
+  readonly pages: number;
+  /** The cursor of the next page; "" after the last. */
+  readonly cursor: string;
+}
+
+const none = { rows: [], pages: 0, cursor: "" };
+
+/** The end of a list with further pages. */
+export interface MoreProps {
+  readonly hasMore: boolean;
+  readonly isBusy: boolean;
+  readonly fault: Fault | null;
+  readonly onMore: () => void;
+}
+
+/** The rows of a list that were requested so far, and the state of its end. */
+export interface Listed<Row> extends Loaded<Rows<Row>> {
+  readonly rows: readonly Row[];
+  readonly more: MoreProps;
+}
+
+/** Reads the first page of a list for `inputs`, and further pages on request; see `useLoad`. */
+export function useList<Row>(
+  read: (paging: Paging, signal: AbortSignal) => Promise<Page<Row>>,
+  inputs: readonly unknown[],
+  watched: Watched = null,
+): Listed<Row> {
+  const [rest, setRest] = useState<{ readonly of: unknown; readonly all: Rows<Row> } | null>(null);
+  const behind = async (before: Rows<Row>, signal: AbortSignal): Promise<Rows<Row>> => {
+    const { cursor } = before;
+    const { data, pagination } = await read({ limit: pageSize, ...(cursor && { cursor }) }, signal);
+    return { rows: [...before.rows, ...data], pages: before.pages + 1, cursor: pagination.cursor };
+  };
+  const loaded = useLoad<Rows<Row>>(
+    async (signal) => {
+      const pages = Math.min(keptPages(), mostReloaded);
+      let all = await behind(none, signal);
+      while (all.pages < pages && all.cursor !== "") all = await behind(all, signal);
+      return all;
+    },
+    inputs,
+    watched,
+  );
+  const { data } = loaded;
+  // Further pages of an earlier load are dropped.
+  const all = rest?.of === data ? rest.all : data;
+  useEffect(() => {
+    if (all && all !== data) keepPages(all.pages);
+  }, [all, data]);
+  const requestedFor = useRef<unknown>(null);
+  const readMore = useAction(async () => {
+    requestedFor.current = data;
+    setRest({ of: data, all: await behind(all ?? none, new AbortController().signal) });
+  });
+  // A failure of an earlier load is dropped.
+  const fault = requestedFor.current === data ? readMore.fault : null;
+  useEffect(() => {
+    if (fault === null) return;
+    const timer = setTimeout(readMore.run, againMs);
+    return () => clearTimeout(timer);
+  }, [fault]);
+  return {
+    ...loaded,
+    rows: all?.rows ?? [],
+    more: {
+      hasMore: Boolean(all?.cursor),
+      isBusy: readMore.isBusy,
+      fault,
+      onMore: () => void readMore.run(),
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { base } from "./client.ts";
-import { isolated } from "./isolated.ts";
+import { isolated } from "./text.ts";
 
 /*
  * URLs of pages. Filters are in the query, so that a copied URL shows the same page.

@@ -9,17 +9,16 @@ import { PortalApplication } from "./pages/portal/application.tsx";
 import { EventTypes } from "./pages/portal/event-types.tsx";
 import { Filters } from "./pages/portal/filters.tsx";
 import { Overview } from "./pages/portal/overview.tsx";
-import { BackFromLogin, isBackFromLogin, OwnerLoginButton } from "./pages/portal/owner-login.tsx";
 import { Requests } from "./pages/portal/requests.tsx";
 import { Subscriptions } from "./pages/portal/subscriptions.tsx";
 import { Test } from "./pages/portal/test.tsx";
 import { Webhook } from "./pages/portal/webhook.tsx";
-import type { PaletteEntry } from "./parts/palette.tsx";
-import { type NavGroup, Shell } from "./parts/shell.tsx";
+import type { PaletteEntry } from "./parts/overlays.tsx";
+import { type NavGroup, Nothing, Shell } from "./parts/shell.tsx";
 import { to } from "./places.ts";
 import type { PortalSession } from "./session.ts";
-import { Nothing, SignedIn } from "./signed-in.tsx";
-import { portalUsers, UserSourceProvider } from "./users/source.ts";
+import { BackFromLogin, isBackFromLogin, OwnerLoginButton, SignedIn } from "./sign-in.tsx";
+import { portalUsers, UserSourceProvider } from "./users.tsx";
 
 const groups: readonly NavGroup[] = [
   {

@@ -2,8 +2,7 @@ import type { components } from "../client/api.d.ts";
 import type { Column } from "./parts/table.tsx";
 import { Time } from "./parts/time.tsx";
 import { to } from "./places.ts";
-import { UserNames } from "./users/names.tsx";
-import type { FoundUser } from "./users/source.ts";
+import { type FoundUser, UserNames } from "./users.tsx";
 
 /** A subscription, in the form of both APIs. */
 type Subscription = components["schemas"]["NamedSubscription"];

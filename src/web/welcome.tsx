@@ -1,7 +1,7 @@
 import { Send } from "lucide";
 import { type ComponentChildren, render } from "preact";
 import { useState } from "preact/hooks";
-import { session } from "./client.ts";
+import { asJson, session } from "./client.ts";
 import { useLiveStream } from "./live.ts";
 import { useAction, useLoad } from "./load.ts";
 import {
@@ -134,9 +134,7 @@ function Door({ facts: { public_url, admin_url, secrets }, page, title, ways, ch
 /** A button that signs in, and what is shown when that fails. */
 function Open({ to, text, kind }: Way) {
   const open = useAction(async () => {
-    const body = JSON.stringify({ to });
-    const init = { body, headers: { "content-type": "application/json" } };
-    location.assign((await session<WelcomeSignIn>("POST", init, "sign-in")).location);
+    location.assign((await session<WelcomeSignIn>("POST", asJson({ to }), "sign-in")).location);
   });
   return (
     <>

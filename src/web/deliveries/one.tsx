@@ -4,11 +4,11 @@ import { useRoute } from "preact-iso";
 import { useAction, useLoad } from "../load.ts";
 import { Button, Card, Facts, FaultNotice, Head, Notice, Value } from "../parts/basics.tsx";
 import { Code, HeaderLines } from "../parts/code.tsx";
+import { toast } from "../parts/overlays.tsx";
 import { Read } from "../parts/table.tsx";
 import { duration, fullTime, isFuture, Time } from "../parts/time.tsx";
-import { toast } from "../parts/toasts.tsx";
 import { to } from "../places.ts";
-import { Person } from "../users/names.tsx";
+import { Person } from "../users.tsx";
 import { useApplications } from "./application-names.tsx";
 import { type Attempt, type SentDelivery, useDeliveries } from "./source.ts";
 

@@ -1,11 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { day, minute } from "../../domain/time.ts";
 import { useAction } from "../load.ts";
-import { Button, FaultNotice, Notice, number } from "../parts/basics.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { Bar } from "../parts/figure.tsx";
+import { Bar, Button, FaultNotice, Notice, number } from "../parts/basics.tsx";
 import { Field, Select } from "../parts/form.tsx";
-import { toast } from "../parts/toasts.tsx";
+import { Dialog, toast } from "../parts/overlays.tsx";
 import { ApplicationField } from "./application-names.tsx";
 import { type DeliveryQuery, type Replay, type ReplayInput, useDeliveries } from "./source.ts";
 

@@ -2,8 +2,8 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Button, Notice } from "../parts/basics.tsx";
 import { Code } from "../parts/code.tsx";
-import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/form.tsx";
+import { Dialog } from "../parts/overlays.tsx";
 
 /*
  * Sends a request of the API reference from the page. Credentials are kept only while the page is open.

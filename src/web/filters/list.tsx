@@ -2,13 +2,11 @@ import { Plus } from "lucide";
 import { useState } from "preact/hooks";
 import { Button, Card, Empty } from "../parts/basics.tsx";
 import { Code } from "../parts/code.tsx";
-import { Confirm } from "../parts/dialog.tsx";
+import { Confirm, toast } from "../parts/overlays.tsx";
 import { Table } from "../parts/table.tsx";
 import { Since, Time } from "../parts/time.tsx";
-import { toast } from "../parts/toasts.tsx";
 import { FilterEditor } from "./editor.tsx";
-import { fieldsOf, inWords } from "./form.ts";
-import { type FilterSource, typesOf } from "./source.ts";
+import { type FilterSource, fieldsOf, inWords, typesOf } from "./form.ts";
 
 /** The opened filter; its type is null until a new one is saved. Each opening has a number of its own. */
 interface Opened {

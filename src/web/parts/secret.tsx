@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { useAction } from "../load.ts";
 import { Button, Notice, Status } from "./basics.tsx";
 import { Code } from "./code.tsx";
-import { Dialog, FormDialog } from "./dialog.tsx";
 import { Select } from "./form.tsx";
+import { Dialog, FormDialog } from "./overlays.tsx";
 import { Table } from "./table.tsx";
 import { Time } from "./time.tsx";
 

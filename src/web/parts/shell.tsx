@@ -7,10 +7,9 @@ import { base, hasExpired, isConnected, isUpgraded, reconnects } from "../client
 import { useLiveStream } from "../live.ts";
 import { siteTitle, to, useTitle } from "../places.ts";
 import { applyTheme, changeTheme, onSystemTheme } from "../theme.ts";
-import { Button, Icon } from "./basics.tsx";
+import { Button, Head, Icon, LinkButton } from "./basics.tsx";
 import { focusHeading, useFocusOfTheRemoved, useKeptScroll } from "./kept-place.ts";
-import { Palette, type PaletteEntry } from "./palette.tsx";
-import { Toasts } from "./toasts.tsx";
+import { Palette, type PaletteEntry, Toasts } from "./overlays.tsx";
 
 interface NavItem {
   readonly path: string;
@@ -250,5 +249,17 @@ export function SignInPage({ kind, children }: { kind: string; children: Compone
       <div class="card stack">{children}</div>
       <WayHome />
     </main>
+  );
+}
+
+/** The page for an unknown URL. */
+export function Nothing() {
+  return (
+    <>
+      <Head title="Page not found">The address may be mistyped, or the page no longer exists.</Head>
+      <div class="row">
+        <LinkButton href={to("")}>Go to the overview</LinkButton>
+      </div>
+    </>
   );
 }

@@ -1,8 +1,8 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import type { Fault } from "../client.ts";
-import type { Loaded } from "../load.ts";
+import { Fault } from "../client.ts";
+import { type Loaded, type MoreProps, useLoad } from "../load.ts";
 import { Button, FaultNotice, Loading } from "./basics.tsx";
 import { useKeptFocus } from "./kept-place.ts";
 
@@ -120,13 +120,6 @@ export function List<Row>({ of, empty, more, ...table }: ListProps<Row>) {
   );
 }
 
-export interface MoreProps {
-  readonly hasMore: boolean;
-  readonly isBusy: boolean;
-  readonly fault: Fault | null;
-  readonly onMore: () => void;
-}
-
 /** The end of a list with further pages. The next page is read when the end is nearly visible. */
 function More({ hasMore, isBusy, fault, onMore }: MoreProps) {
   const end = useRef<HTMLElement>(null);
@@ -232,5 +225,22 @@ function useRowWindow(keys: readonly string[]): RowWindow {
     end,
     above: start * height.current,
     below: (keys.length - end) * height.current,
+  };
+}
+
+/**
+ * Returns a component whose script is loaded when it is first shown, so that other pages do not load it. Without the
+ * script, for example of a server that was upgraded, it shows an error.
+ */
+export function later<Props extends object>(load: () => Promise<(props: Props) => ComponentChildren>) {
+  return function Later(props: Props) {
+    const loaded = useLoad(async () => {
+      try {
+        return { Part: await load() };
+      } catch {
+        throw new Fault("This part of the page could not be loaded. Reload the page.", "unreachable", 0);
+      }
+    }, []);
+    return <Read of={loaded}>{({ Part }) => <Part {...props} />}</Read>;
   };
 }

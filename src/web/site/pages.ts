@@ -1,5 +1,5 @@
 import { Menu, Moon, Search, Sun } from "lucide";
-import { isolated } from "../isolated.ts";
+import { isolated } from "../text.ts";
 import type { RenderedPage, Section } from "./markdown.ts";
 import { exampleAddresses, productName, type Reader } from "./names.ts";
 

@@ -1,7 +1,6 @@
 import { rendered } from "./markdown.ts";
 import type { ReferenceParts } from "./pages.ts";
 import { type Call, samplesOf } from "./samples.ts";
-import { fieldsHtml, type Schema, schemaAnchor, typeHtml } from "./schemas.ts";
 
 /*
  * The API reference, made from an OpenAPI document: readable and linked without scripts. The script of the pages adds
@@ -130,10 +129,7 @@ const anchorOf = ({ isWebhook, path, operation }: Placed) => (isWebhook ? path :
 /** Renders Markdown as block content. */
 const markdown = (source: string) => rendered(source, (path) => path).html;
 
-const callHtml = ({ method, path, isWebhook }: Placed) =>
-  isWebhook
-    ? `<code class="call"><b>POST</b> ${text(path)}</code>`
-    : `<code class="call"><b>${method}</b> ${text(path)}</code>`;
+const callHtml = ({ method, path }: Placed) => `<code class="call"><b>${method}</b> ${text(path)}</code>`;
 
 function operationHtml(document: OpenApiDocument, one: Placed): string {
   const { operation, isWebhook, method, path } = one;
@@ -177,7 +173,7 @@ function parametersHtml(document: OpenApiDocument, parameters: readonly Paramete
   if (parameters.length === 0) return "";
   const items = parameters.map(
     ({ name, in: place, required, description = "", schema }) =>
-      `<li>${fieldsHtml.field(document.components.schemas ?? {}, {
+      `<li>${fieldHtml(document.components.schemas ?? {}, {
         name,
         schema: { ...schema, description },
         isRequired: required === true,
@@ -195,7 +191,7 @@ function bodyHtml(document: OpenApiDocument, { requestBody }: Operation, isWebho
       type,
       { schema, example },
     ]) => `<p><code>${text(type)}</code>${requestBody.required ? "" : ", may be absent"}</p>
-${schema ? fieldsHtml.all(schemas, schema) : ""}${isWebhook ? exampleHtml(example) : ""}`,
+${schema ? allHtml(schemas, schema) : ""}${isWebhook ? exampleHtml(example) : ""}`,
   );
   return `<h4>Body</h4>${forms.join("")}`;
 }
@@ -217,7 +213,7 @@ function responsesHtml(document: OpenApiDocument, { responses }: Operation, isWe
   const answers = successes.map(({ status, response }) => {
     const contents = Object.entries(response.content ?? {}).map(
       ([type, { schema, example }]) =>
-        `<p><code>${text(type)}</code></p>${schema ? fieldsHtml.all(schemas, schema) : ""}${exampleHtml(example)}`,
+        `<p><code>${text(type)}</code></p>${schema ? allHtml(schemas, schema) : ""}${exampleHtml(example)}`,
     );
     return `<h4>${status}</h4>${markdown(response.description)}${contents.join("")}`;
   });
@@ -297,7 +293,7 @@ function schemasHtml({ components }: OpenApiDocument): string {
     ([name, schema]) => `<section class="operation" id="${schemaAnchor(name)}">
 <h3><a href="#${schemaAnchor(name)}">${text(name)}</a></h3>
 ${markdown(schema.description ?? "")}
-${schema.properties ? "" : `<p>${typeHtml(schemas, schema)}</p>`}${fieldsHtml.all(schemas, schema)}</section>`,
+${schema.properties ? "" : `<p>${typeHtml(schemas, schema)}</p>`}${allHtml(schemas, schema)}</section>`,
   );
   return `<section><h2 id="objects"><a href="#objects">Objects</a></h2>${all.join("\n")}</section>`;
 }
@@ -309,4 +305,129 @@ function resolved<Part>(document: OpenApiDocument, part: Part | Ref): Part {
   const found = document.components[kind]?.[name];
   if (found === undefined) throw new Error(`The document has no ${part.$ref}`);
   return resolved(document, found as Part | Ref);
+}
+
+/*
+ * JSON Schemas as lists of fields, for the API reference.
+ */
+
+/** The keywords that the API reference shows. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly additionalProperties?: boolean | Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly default?: unknown;
+  readonly example?: unknown;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+}
+
+type Schemas = Readonly<Record<string, Schema>>;
+
+interface Field {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly isRequired: boolean;
+  /** The part of the request; "" where there is only one. */
+  readonly place?: string;
+}
+
+const schemaAnchor = (name: string) => `object-${name}`;
+
+const code = (value: unknown) =>
+  `<code>${text(typeof value === "string" ? value : JSON.stringify(value))}</code>`;
+
+const namedBy = (schema: Schema) => /^#\/components\/schemas\/(.+)$/.exec(schema.$ref ?? "")?.[1];
+
+const optionsOf = ({ anyOf, oneOf }: Schema) => anyOf ?? oneOf ?? [];
+
+/** Returns the type of a value in words, in which named objects are links. */
+function typeHtml(schemas: Schemas, schema: Schema): string {
+  const name = namedBy(schema);
+  if (name !== undefined) return `<a href="#${schemaAnchor(name)}">${text(name)}</a>`;
+  if (schema.const !== undefined) return code(schema.const);
+  if (schema.enum) return schema.enum.map(code).join(" or ");
+  const options = optionsOf(schema);
+  if (options.length > 0) return [...new Set(options.map((one) => typeHtml(schemas, one)))].join(" or ");
+  const types = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
+  const words = types.map((type) => {
+    if (type === "array") return schema.items ? `array of ${typeHtml(schemas, schema.items)}` : "array";
+    if (type === "object" && typeof schema.additionalProperties === "object" && !schema.properties)
+      return `object with values of ${typeHtml(schemas, schema.additionalProperties)}`;
+    const format = schema.format === undefined || schema.format === "int64" ? "" : ` (${schema.format})`;
+    return text(type + (type === "string" ? format : ""));
+  });
+  return words.length > 0 ? words.join(" or ") : "any value";
+}
+
+/** Returns the limits of a value in words; "" without any. */
+function limits(schema: Schema): string {
+  const between = (least: number | undefined, most: number | undefined, of: string) => {
+    if (least === undefined && most === undefined) return [];
+    if (least === most) return [`exactly ${least}${of}`];
+    // The largest safe integer is no limit that a reader needs.
+    const upper = most === undefined || most >= Number.MAX_SAFE_INTEGER ? null : most.toLocaleString("en-US");
+    const lower = least === undefined || (least === 0 && upper !== null && of !== "") ? null : least;
+    if (lower !== null && upper !== null) return [`${lower} to ${upper}${of}`];
+    return upper !== null ? [`at most ${upper}${of}`] : lower !== null ? [`at least ${lower}${of}`] : [];
+  };
+  const { minimum, maximum, minLength, maxLength, minItems, maxItems, pattern } = schema;
+  const words = [
+    ...between(minimum, maximum, ""),
+    ...between(minLength, maxLength, " characters"),
+    ...between(minItems, maxItems, " items"),
+    ...(pattern === undefined || pattern.length > 60 ? [] : [`matches ${code(pattern)}`]),
+    ...(schema.default === undefined ? [] : [`default ${code(schema.default)}`]),
+  ];
+  return words.join(", ");
+}
+
+/** The schema whose fields are shown below a value: that of a list's items, of a map's values, or of an option. */
+function inner(schema: Schema): readonly Schema[] {
+  if (schema.properties || schema.allOf) return [schema];
+  if (schema.items) return inner(schema.items);
+  if (typeof schema.additionalProperties === "object") return inner(schema.additionalProperties);
+  return optionsOf(schema).flatMap(inner);
+}
+
+function fieldHtml(schemas: Schemas, { name, schema, isRequired, place = "" }: Field): string {
+  const facts = [place, isRequired ? "required" : "", limits(schema)].filter(Boolean);
+  const description = schema.description ? markdown(schema.description) : "";
+  const below = inner(schema).map((one) => listHtml(schemas, one));
+  return `<div class="field-name"><code class="field-key">${text(name)}</code> <span class="field-type">${typeHtml(schemas, schema)}</span>${facts
+    .map((fact) => ` <small class="field-fact">${fact}</small>`)
+    .join("")}</div>${description}${below.join("")}`;
+}
+
+function listHtml(schemas: Schemas, { properties = {}, required = [], allOf = [] }: Schema): string {
+  const items = Object.entries(properties).map(
+    ([name, schema]) =>
+      `<li>${fieldHtml(schemas, { name, schema, isRequired: required.includes(name) })}</li>`,
+  );
+  const parts = allOf.flatMap(inner).map((one) => listHtml(schemas, one));
+  return (items.length > 0 ? `<ul class="fields">${items.join("")}</ul>` : "") + parts.join("");
+}
+
+/** Returns the fields of a value, of a named object with a link to it. Of named objects inside it has only the link. */
+function allHtml(schemas: Schemas, schema: Schema): string {
+  const name = namedBy(schema);
+  const fields = name === undefined ? schema : (schemas[name] ?? schema);
+  const lists = inner(fields).map((one) => listHtml(schemas, one));
+  const isNamed = name !== undefined || schema.items !== undefined;
+  return (isNamed ? `<p>${typeHtml(schemas, schema)}</p>` : "") + lists.join("");
 }

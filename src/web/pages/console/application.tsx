@@ -2,12 +2,19 @@ import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { admin, done } from "../../client.ts";
 import { LatestDeliveries } from "../../deliveries/list.tsx";
-import { PendingFigures, useMissed } from "../../deliveries/pending.tsx";
-import { deliveryWays, EndpointNotice, useUrlRemoval } from "../../endpoint.tsx";
+import {
+  deliveryWays,
+  EndpointNotice,
+  headerChanges,
+  headerLines,
+  PendingFigures,
+  useMissed,
+  useUrlRemoval,
+  webhookHeadersHint,
+} from "../../endpoint.tsx";
 import { FilterList } from "../../filters/later.ts";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { inText } from "../../isolated.ts";
 import { type Loaded, useAction, useLoad } from "../../load.ts";
 import {
   Button,
@@ -21,16 +28,14 @@ import {
   number,
   Value,
 } from "../../parts/basics.tsx";
-import { Confirm } from "../../parts/dialog.tsx";
 import { Check, Field, Form, Select } from "../../parts/form.tsx";
+import { Confirm, toast } from "../../parts/overlays.tsx";
 import { List, Read } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
-import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
 import { subscriptionColumns } from "../../subscriptions.tsx";
-import { UserPicker } from "../../users/picker.tsx";
-import { useUsers } from "../../users/source.ts";
-import { headerChanges, headerLines, webhookHeadersHint } from "../../webhook-headers.ts";
+import { inText } from "../../text.ts";
+import { UserPicker, useUsers } from "../../users.tsx";
 import { History } from "./audit.tsx";
 import { Allowed, useCatalogue, useOperator } from "./operator.tsx";
 import { SecretsAndTokens } from "./tokens.tsx";

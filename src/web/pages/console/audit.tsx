@@ -4,18 +4,15 @@ import { day } from "../../../domain/time.ts";
 import { admin, dataOf, done } from "../../client.ts";
 import { ApplicationField } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
-import { inText, isolated } from "../../isolated.ts";
-import { useList } from "../../list.ts";
-import { useLoad } from "../../load.ts";
+import { useList, useLoad } from "../../load.ts";
 import { Button, Card, Empty, Facts, Head, LinkButton, number } from "../../parts/basics.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
 import { NoMatch, QueryField, QuerySelect } from "../../parts/form.tsx";
+import { Dialog } from "../../parts/overlays.tsx";
 import { type Column, List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
-import { namesOf } from "../../users/names.tsx";
-import { QueryUser } from "../../users/picker.tsx";
-import { useUsers } from "../../users/source.ts";
+import { inText, isolated } from "../../text.ts";
+import { namesOf, QueryUser, useUsers } from "../../users.tsx";
 
 type Entry = components["schemas"]["AuditEntry"];
 

@@ -3,12 +3,10 @@ import { useState } from "preact/hooks";
 import { admin, base, dataOf, done, pageHeaders } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
-import { Button, Card, Empty, FaultNotice, Head, Status, size } from "../../parts/basics.tsx";
-import { Confirm } from "../../parts/dialog.tsx";
-import { Bar } from "../../parts/figure.tsx";
+import { Bar, Button, Card, Empty, FaultNotice, Head, Status, size } from "../../parts/basics.tsx";
+import { Confirm, toast } from "../../parts/overlays.tsx";
 import { List } from "../../parts/table.tsx";
 import { fullTime, Time } from "../../parts/time.tsx";
-import { toast } from "../../parts/toasts.tsx";
 import { useOperator } from "./operator.tsx";
 
 type Backup = components["schemas"]["Backup"];

@@ -3,10 +3,9 @@ import { admin, dataOf, done } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, FaultNotice, Head, number } from "../../parts/basics.tsx";
-import { FormDialog } from "../../parts/dialog.tsx";
 import { Field, Find, NoMatch } from "../../parts/form.tsx";
+import { FormDialog, toast } from "../../parts/overlays.tsx";
 import { List } from "../../parts/table.tsx";
-import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
 import { useOperator } from "./operator.tsx";
 

@@ -1,15 +1,13 @@
 import type { ComponentChildren } from "preact";
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { type Listed, useList } from "../../list.ts";
-import { useLoad } from "../../load.ts";
+import { type Listed, useList, useLoad } from "../../load.ts";
 import { Card, Empty, Head, number } from "../../parts/basics.tsx";
 import { Find, NoMatch, QuerySelect } from "../../parts/form.tsx";
 import { type Column, List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
-import { UserNames } from "../../users/names.tsx";
-import { QueryUser } from "../../users/picker.tsx";
+import { QueryUser, UserNames } from "../../users.tsx";
 import { useOperator } from "./operator.tsx";
 
 type Channel = components["schemas"]["ListedChannel"];

@@ -4,11 +4,10 @@ import { admin, done } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { Button, Head, LinkButton, Notice } from "../../parts/basics.tsx";
-import { Confirm, FormDialog } from "../../parts/dialog.tsx";
 import { EventTypeList } from "../../parts/event-type.tsx";
 import { Field } from "../../parts/form.tsx";
+import { Confirm, FormDialog, toast } from "../../parts/overlays.tsx";
 import { JsonField } from "../../parts/schema-form.tsx";
-import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
 import { useCatalogue, useOperator } from "./operator.tsx";
 

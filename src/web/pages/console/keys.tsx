@@ -3,15 +3,14 @@ import { useState } from "preact/hooks";
 import { admin, dataOf, done } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { inText } from "../../isolated.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, Head, Status } from "../../parts/basics.tsx";
-import { Confirm, FormDialog } from "../../parts/dialog.tsx";
 import { Field, Select } from "../../parts/form.tsx";
+import { Confirm, FormDialog, toast } from "../../parts/overlays.tsx";
 import { SecretDialog } from "../../parts/secret.tsx";
 import { List } from "../../parts/table.tsx";
 import { LastUse, Time } from "../../parts/time.tsx";
-import { toast } from "../../parts/toasts.tsx";
+import { inText } from "../../text.ts";
 import { useOperator } from "./operator.tsx";
 
 type Key = components["schemas"]["OperatorKey"];

@@ -3,16 +3,25 @@ import { leastFreeBytes } from "../../../domain/sizes.ts";
 import { day, minute } from "../../../domain/time.ts";
 import { admin, dataOf, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { inText } from "../../isolated.ts";
 import { useLoad } from "../../load.ts";
 import { NoticesCard } from "../../notices.tsx";
-import { Card, FaultNotice, Head, LinkButton, Notice, number, Status, size } from "../../parts/basics.tsx";
-import { Bar, Figure } from "../../parts/figure.tsx";
+import {
+  Bar,
+  Card,
+  FaultNotice,
+  Figure,
+  Head,
+  LinkButton,
+  Notice,
+  number,
+  Status,
+  size,
+} from "../../parts/basics.tsx";
 import { Read, Table } from "../../parts/table.tsx";
 import { fullTime, Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
-import { addingUp, sizesWithSum } from "../../shares.ts";
 import { OutcomeCard, type Range } from "../../statistics.tsx";
+import { addingUp, inText, sizesWithSum } from "../../text.ts";
 import { useOperator } from "./operator.tsx";
 
 type Endpoint = components["schemas"]["Endpoint"];

@@ -1,14 +1,13 @@
 import { admin, done } from "../../client.ts";
 import { ApplicationField, useApplicationNames } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
-import { useList } from "../../list.ts";
+import { useList } from "../../load.ts";
 import { Card, Empty, Head } from "../../parts/basics.tsx";
 import { NoMatch, QueryField } from "../../parts/form.tsx";
 import { List } from "../../parts/table.tsx";
 import { useQuery } from "../../places.ts";
 import { subscriptionColumns } from "../../subscriptions.tsx";
-import { QueryUser } from "../../users/picker.tsx";
-import { useUsers } from "../../users/source.ts";
+import { QueryUser, useUsers } from "../../users.tsx";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 

@@ -1,15 +1,14 @@
 import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { inText } from "../../isolated.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, FaultNotice, number } from "../../parts/basics.tsx";
-import { Confirm } from "../../parts/dialog.tsx";
+import { Confirm, toast } from "../../parts/overlays.tsx";
 import { RotateDialog, SecretTable } from "../../parts/secret.tsx";
 import { Read, Table } from "../../parts/table.tsx";
 import { LastUse, Time } from "../../parts/time.tsx";
-import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
+import { inText } from "../../text.ts";
 import { useOperator } from "./operator.tsx";
 
 /** The most tokens that are listed before the others are asked for. */

@@ -1,8 +1,7 @@
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
-import { Card, Head, number } from "../../parts/basics.tsx";
-import { Figure } from "../../parts/figure.tsx";
+import { Card, Figure, Head, number } from "../../parts/basics.tsx";
 import { Plot } from "../../parts/plot.tsx";
 import { Read, Table } from "../../parts/table.tsx";
 import { duration } from "../../parts/time.tsx";

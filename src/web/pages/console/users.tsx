@@ -5,13 +5,12 @@ import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, Facts, Head, number, Status, Value } from "../../parts/basics.tsx";
-import { Confirm } from "../../parts/dialog.tsx";
 import { Check, Field, Find, Form, NoMatch } from "../../parts/form.tsx";
+import { Confirm, toast } from "../../parts/overlays.tsx";
 import { List, Read } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
-import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
-import { UserNames } from "../../users/names.tsx";
+import { UserNames } from "../../users.tsx";
 import { History } from "./audit.tsx";
 import { Allowed, useOperator, writers } from "./operator.tsx";
 

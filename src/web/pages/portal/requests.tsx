@@ -1,7 +1,6 @@
 import { api, dataOf } from "../../client.ts";
 import { useLoad } from "../../load.ts";
-import { Card, Empty, Head, LinkButton, Notice, number } from "../../parts/basics.tsx";
-import { Figure } from "../../parts/figure.tsx";
+import { Card, Empty, Figure, Head, LinkButton, Notice, number } from "../../parts/basics.tsx";
 import { Read, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";

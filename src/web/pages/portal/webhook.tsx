@@ -1,14 +1,19 @@
 import { useEffect, useState } from "preact/hooks";
 import { api, base, done } from "../../client.ts";
-import { deliveryWays, useUrlRemoval } from "../../endpoint.tsx";
+import {
+  deliveryWays,
+  headerChanges,
+  headerLines,
+  useUrlRemoval,
+  webhookHeadersHint,
+} from "../../endpoint.tsx";
 import { useForm } from "../../form.ts";
 import { Button, Card, Head } from "../../parts/basics.tsx";
 import { Code, Tabs } from "../../parts/code.tsx";
 import { Field, Form, Select } from "../../parts/form.tsx";
+import { toast } from "../../parts/overlays.tsx";
 import { RotateDialog, SecretTable } from "../../parts/secret.tsx";
-import { toast } from "../../parts/toasts.tsx";
 import { useQuery } from "../../places.ts";
-import { headerChanges, headerLines, webhookHeadersHint } from "../../webhook-headers.ts";
 import { type OwnApplication, useApplication } from "./application.tsx";
 import { OwnEndpoint } from "./overview.tsx";
 import { snippets } from "./snippets.ts";

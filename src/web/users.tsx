@@ -1,11 +1,147 @@
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Fault } from "../client.ts";
-import { useLoad } from "../load.ts";
-import { number, Status } from "../parts/basics.tsx";
-import { FieldFrame } from "../parts/form.tsx";
-import { useQuery } from "../places.ts";
-import { namesOf, Picture } from "./names.tsx";
-import { type FoundUser, useUserSource, useUsers } from "./source.ts";
+import { createContext } from "preact";
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { admin, dataOf, Fault, session } from "./client.ts";
+import { useLoad } from "./load.ts";
+import { number, Status } from "./parts/basics.tsx";
+import { FieldFrame } from "./parts/form.tsx";
+import { useQuery } from "./places.ts";
+import type { FoundUsers } from "./session.ts";
+import { inText } from "./text.ts";
+
+/*
+ * Users as the portal and the console look them up, show and choose them.
+ */
+
+export type FoundUser = FoundUsers["data"][number];
+
+interface UserSource {
+  /** Finds users by a part of either name or an id. */
+  find(text: string, signal: AbortSignal): Promise<readonly FoundUser[]>;
+  byIds(ids: readonly number[], signal: AbortSignal): Promise<readonly FoundUser[]>;
+}
+
+/** The most users that are offered. */
+const offered = 20;
+/** The most users of one look-up by ids. */
+const idsAtOnce = 100;
+const longestText = 100;
+
+/** The users as an operator finds them. */
+const adminUsers: UserSource = {
+  find: (text, signal) => {
+    const query = { query: text.slice(0, longestText), limit: offered };
+    return dataOf(admin.GET("/admin/v1/users/search", { params: { query }, signal }));
+  },
+  byIds: (id, signal) => dataOf(admin.GET("/admin/v1/users", { params: { query: { id: [...id] } }, signal })),
+};
+
+/** The users as an application's developer finds them. */
+export const portalUsers: UserSource = {
+  async find(text, signal) {
+    const query = new URLSearchParams({ find: text.slice(0, longestText) });
+    return (await session<FoundUsers>("GET", { signal }, `users?${query}`)).data;
+  },
+  byIds: async (ids, signal) => (await session<FoundUsers>("GET", { signal }, `users?id=${ids}`)).data,
+};
+
+const Source = createContext<UserSource>(adminUsers);
+export const UserSourceProvider = Source.Provider;
+
+export function useUserSource(): UserSource {
+  return useContext(Source);
+}
+
+/**
+ * Returns users by id. Known ones are not requested again. An id without an entry is of no user, or not known yet, or
+ * its look-up was refused.
+ */
+export function useUsers(ids: readonly (number | null)[]): ReadonlyMap<number, FoundUser> {
+  const source = useUserSource();
+  const known = useRef(new Map<number, FoundUser | null>());
+  const wanted = [...new Set(ids)].filter((id) => id !== null && !known.current.has(id)) as number[];
+  const requested = wanted.slice(0, idsAtOnce);
+  useLoad(
+    async (signal) => {
+      if (requested.length === 0) return;
+      const found = await source.byIds(requested, signal).catch((error) => {
+        if (signal.aborted) throw error;
+        return [];
+      });
+      for (const id of requested) known.current.set(id, null);
+      for (const user of found) known.current.set(user.id, user);
+    },
+    [requested.join()],
+  );
+  const users = [...known.current].flatMap(([id, user]) => (user ? [[id, user] as const] : []));
+  return new Map(users);
+}
+
+type Names = Pick<FoundUser, "username" | "display_name">;
+
+/** Whether a user's two names are the same but for case. */
+const isOne = ({ username, display_name }: Names) => username.toLowerCase() === display_name.toLowerCase();
+
+/** Both names of a user in a line of plain text. */
+export function namesOf(user: Names): string {
+  return isOne(user) ? user.username : `${inText(user.display_name)} (${user.username})`;
+}
+
+/**
+ * Both names of a user: several users may have the same display name. Without a user, what is known in place of the
+ * names.
+ */
+export function UserNames({ user, or }: { user: Names | undefined; or: string }) {
+  if (!user) return <bdi>{or}</bdi>;
+  return (
+    <>
+      <bdi>{user.display_name}</bdi>
+      {!isOne(user) && (
+        <>
+          {" "}
+          <bdi class="username">{user.username}</bdi>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The picture of a user, or the first letter of the name. It is decorative: the names are beside it. */
+function Picture({ user }: { user: FoundUser }) {
+  const [isBroken, setBroken] = useState(false);
+  const { profile_picture: url, display_name } = user;
+  // The policy of the page loads pictures by https only.
+  if (url?.startsWith("https:") && !isBroken)
+    return (
+      <img
+        class="avatar"
+        src={url}
+        alt=""
+        width="28"
+        height="28"
+        loading="lazy"
+        onError={() => setBroken(true)}
+      />
+    );
+  const [first = ""] = display_name;
+  return (
+    <bdi class="avatar" aria-hidden="true">
+      {first.toUpperCase()}
+    </bdi>
+  );
+}
+
+/** A user as a linked fact: the picture, both names and the id. @param or what is known in place of the names */
+export function Person({ id, or, href }: { id: number; or: string; href: string }) {
+  const user = useUsers([id]).get(id);
+  return (
+    <a class="person" href={href}>
+      {user && <Picture user={user} />}
+      <span>
+        <UserNames user={user} or={or} /> <code>{id}</code>
+      </span>
+    </a>
+  );
+}
 
 interface UserPickerProps {
   readonly label: string;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { addingUp, sizesWithSum } from "../../src/web/shares.ts";
+import { addingUp, sizesWithSum } from "../../src/web/text.ts";
 
 test.each([
   [[1, 1, 1], 100, [34, 33, 33]],

@@ -1,5 +1,5 @@
 import { builtInEventNames, builtInEventTypes } from "../domain/events/built-in.ts";
-import type { RegisteredEventType } from "../domain/events/registered.ts";
+import type { RegisteredEventType } from "../domain/events/catalogue.ts";
 import type { BatchReport } from "../platform/batches.ts";
 import { checkArguments } from "../server/settings/command-line.ts";
 import type { Environment } from "../server/settings/read-config.ts";

@@ -1,8 +1,8 @@
 import { diagnose } from "../delivery/diagnosis.ts";
 import { isWebhookSecret, newWebhookSecret, unsignedHeaders } from "../delivery/signature.ts";
 import { builtInEventNames, builtInEventTypes } from "../domain/events/built-in.ts";
-import type { RegisteredEventType } from "../domain/events/registered.ts";
-import { happeningAt, inChannelOf } from "../domain/events/samples.ts";
+import type { RegisteredEventType } from "../domain/events/catalogue.ts";
+import { happeningAt, inChannelOf } from "../domain/events/event-type.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, minute, second } from "../domain/time.ts";
 import type { User } from "../domain/users.ts";

@@ -3,8 +3,7 @@ import { type Recipient, receives, recipientOf, usesOnlyStream } from "../domain
 import type { AttemptResult, DueDelivery, FailedExchange } from "../domain/deliveries.ts";
 import { minute, second } from "../domain/time.ts";
 import { systemTimers, type Timers } from "../runtime/event-loop.ts";
-import type { AttemptTraces } from "../runtime/tracing/spans.ts";
-import type { ActiveSpan } from "../runtime/tracing/tracer.ts";
+import type { ActiveSpan, AttemptTraces } from "../runtime/tracing.ts";
 import type { EndpointQueue, InFlightAttempt } from "./endpoint.ts";
 import { type Ending, endedWithoutAttempt, judge, notSent } from "./judge.ts";
 import type { Notices } from "./notices.ts";

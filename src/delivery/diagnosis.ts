@@ -1,8 +1,7 @@
 import { type Application, usesOnlyStream } from "../domain/applications.ts";
 import { type Endpoint, endpointStatus } from "../domain/endpoints.ts";
 import { isoTime, second } from "../domain/time.ts";
-import type { OutcomeClass } from "./retry.ts";
-import type { SendResult } from "./send/send.ts";
+import type { OutcomeClass, SendResult } from "./send/send.ts";
 import { cut } from "./shown-response.ts";
 
 /** A receiver that takes this long is at risk of the time limit. */

@@ -3,10 +3,10 @@ import type { AttemptResult, Claimed, DueDelivery } from "../domain/deliveries.t
 import { afterAttempt, type Endpoint, newEndpoint } from "../domain/endpoints.ts";
 import type { EndpointNotice } from "../domain/notices.ts";
 import { second } from "../domain/time.ts";
+import { gone, isOverloaded } from "./judge.ts";
 import { Pace } from "./pace.ts";
-import { gone, isOverloaded, maxRetryAfterMs, type OutcomeClass } from "./retry.ts";
 import { DeliveryQueue, type Priority } from "./scheduler.ts";
-import type { SendResult } from "./send/send.ts";
+import { maxRetryAfterMs, type OutcomeClass, type SendResult } from "./send/send.ts";
 
 /** The least deliveries that a claim takes, if as many are due. */
 const minClaim = 8;

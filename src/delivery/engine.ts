@@ -30,7 +30,7 @@ import { isoTime, minute, second } from "../domain/time.ts";
 import { systemTimers, type Timers, watchEventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
 import { repeating, type Service, Stops, supervise } from "../runtime/services.ts";
-import { type Collector, noSpans, type SpanCounts } from "../runtime/tracing/collector.ts";
+import { type Collector, noSpans, type SpanCounts, startTracing } from "../runtime/tracing.ts";
 import { version } from "../runtime/version.ts";
 import type { DataStorage, DirectoryLock, OpenStorage, WriterConflict } from "../store/data-storage.ts";
 import { withEffects } from "../store/effects.ts";
@@ -167,9 +167,9 @@ async function engineOn(
   const isHeld = () => hold.isHeld;
   const eventLoop = watchEventLoop();
   stops.add("event loop", () => eventLoop.stop());
-  const tracing = await tracingOf(settings.tracing, log);
+  const tracing = startTracing(settings.tracing, log);
   if (tracing) stops.add("tracing", () => tracing.stop());
-  const attempts = tracing?.attempts ?? null;
+  const traces = tracing?.attempts ?? null;
   const counter = new StatisticCounter(now);
   const broadcast = replicas.broadcast.bind(replicas);
   const reports = new Reports({ counter, broadcast, now, timers });
@@ -212,7 +212,7 @@ async function engineOn(
     concurrency: settings.webhookConcurrency,
     connections: settings.webhookConnections,
     notices,
-    traces: attempts,
+    traces,
     isProxied: settings.webhookProxy !== null,
     isHeld,
     requested: () => replays.wake(),
@@ -258,7 +258,7 @@ async function engineOn(
       callersChanged,
       deliveries: { ...dispatcher, wakeReplays: replays.wake, note: reports.note },
     }),
-    ...publishToEngine(store, dispatcher, { ...reports, traces: attempts }),
+    ...publishToEngine(store, dispatcher, { ...reports, traces }),
     observe(observer) {
       reports.observe(observer);
       replicas.onNotification((notification) => observer.replicaNotification(notification));
@@ -343,15 +343,6 @@ async function openHold({ store, isRequired, now, log, timers }: HoldOptions): P
       },
     }),
   };
-}
-
-/** Starts the tracing of the engine's thread; null if tracing is off. Its modules are loaded only if tracing is on. */
-export async function tracingOf(settings: Collector | null, log: Log) {
-  if (!settings) return null;
-  const { startTracing } = await import("../runtime/tracing/tracer.ts");
-  const { AttemptTraces } = await import("../runtime/tracing/spans.ts");
-  const { tracer, ...tracing } = startTracing(settings, log);
-  return { attempts: new AttemptTraces(tracer), ...tracing };
 }
 
 /** Returns the options for sending webhooks. */

@@ -1,7 +1,7 @@
 import { DomainError } from "../domain/errors.ts";
 import { newHistogram } from "../domain/statistics.ts";
 import type { Store } from "../domain/store.ts";
-import { noSpans } from "../runtime/tracing/collector.ts";
+import { noSpans } from "../runtime/tracing.ts";
 import { withEffects } from "../store/effects.ts";
 import type { Engine } from "./engine.ts";
 import { publishToEngine } from "./publish.ts";

@@ -5,8 +5,90 @@ import {
   type FailedExchange,
   maxAttempts,
 } from "../domain/deliveries.ts";
-import { nextStep } from "./retry.ts";
-import { type SendResult, unsent } from "./send/send.ts";
+import { hour, minute, second } from "../domain/time.ts";
+import { maxRetryAfterMs, type SendResult, unsent } from "./send/send.ts";
+
+/*
+ * What follows an attempt. Pure. Times are milliseconds since the epoch, waits are milliseconds.
+ */
+
+/** What follows an attempt. */
+export type Decision =
+  | { readonly kind: "delivered" | "failed" | "expired" }
+  | { readonly kind: "retry"; readonly at: number };
+
+/** The wait after the first, second, … failed attempt: the schedule of the Standard Webhooks specification. */
+export const retrySchedule: readonly number[] = [
+  5 * second,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  14 * hour,
+  20 * hour,
+  24 * hour,
+];
+
+/** An upper bound of all waits: longer than the last one of the schedule with its jitter. */
+export const longestWaitMs = 30 * hour;
+
+/** Attempts of the schedule, including the first. */
+export const maxScheduledAttempts = retrySchedule.length + 1;
+
+/** Every wait is spread by this share, so that deliveries that failed together are not retried together. */
+const jitter = 0.2;
+
+/** Statuses of a receiver that is overloaded, or of the proxy in front of it. */
+const overloaded: ReadonlySet<number | null> = new Set([429, 502, 503, 504]);
+
+/** Whether a status means that the receiver, or the proxy in front of it, is overloaded. */
+export const isOverloaded = (status: number | null): boolean => overloaded.has(status);
+
+/** The status that asks for no further requests. */
+export const gone = 410;
+
+/**
+ * Decides what follows attempt number `attempt` of the schedule (1 is the first), which ended with `outcome` at `now`.
+ *
+ * The next attempt is due after the wait of the schedule, ±20 %, but not before the time in `Retry-After`, whatever the
+ * failure. `Retry-After` may lengthen a wait but not shorten it: a receiver that answers `Retry-After: 0` while it is
+ * down would use up all attempts in seconds.
+ *
+ * A requested attempt is not part of the schedule, which continues after it at `resumeAt`; `attempt` is then the number
+ * of the last scheduled one. If no attempt of the schedule is left, a requested attempt that fails ends the delivery.
+ * Must not be called for a `canceled` attempt.
+ *
+ * @param input.resumeAt null for an attempt of the schedule
+ * @param input.expiresAt when the delivery expires; null for never
+ * @param input.random from 0 to 1, for the jitter
+ */
+export function nextStep(input: {
+  readonly attempt: number;
+  readonly resumeAt: number | null;
+  readonly outcome: Pick<SendResult, "class" | "status" | "retryAfterMs">;
+  readonly now: number;
+  readonly expiresAt: number | null;
+  readonly random: number;
+}): Decision {
+  const { attempt, resumeAt, outcome, now, expiresAt, random } = input;
+  if (outcome.class === "ok") return { kind: "delivered" };
+  if (outcome.status === gone || attempt >= maxScheduledAttempts) return { kind: "failed" };
+
+  // After a requested attempt, the schedule continues no sooner than after its shortest wait.
+  const wait = waitAfter(resumeAt === null ? attempt : 1, outcome.retryAfterMs, random);
+  // `resumeAt` is bounded, because a clock that was far ahead may have set it.
+  const at = Math.max(now + wait, Math.min(resumeAt ?? 0, now + longestWaitMs));
+  return expiresAt !== null && at > expiresAt ? { kind: "expired" } : { kind: "retry", at };
+}
+
+function waitAfter(attempt: number, retryAfterMs: number | null, random: number): number {
+  const scheduled = retrySchedule[attempt - 1] ?? 0;
+  const spread = scheduled * (1 - jitter + 2 * jitter * random);
+  // Spread only to later times, so that no attempt comes earlier than asked, and not beyond the longest wait.
+  const stated = Math.min((retryAfterMs ?? 0) * (1 + jitter * random), maxRetryAfterMs);
+  return Math.round(Math.max(spread, stated));
+}
 
 /** The outcome of an attempt that failed in this process. The retry schedule continues. */
 export const notSent = unsent({ class: "internal", error: "The request could not be made." });

@@ -18,7 +18,7 @@ import type { Timers } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
 import { repeating, type Service } from "../runtime/services.ts";
 import { endpointSummary } from "./diagnosis.ts";
-import { nextStep } from "./retry.ts";
+import { nextStep } from "./judge.ts";
 import type { Sender, SendResult } from "./send/send.ts";
 import { sign } from "./signature.ts";
 

@@ -3,8 +3,8 @@ import type { Deliverer, EndpointNotification } from "../domain/replicas.ts";
 import type { RemovedSubscriptions } from "../domain/subscriptions.ts";
 import { second } from "../domain/time.ts";
 import type { EndpointQueue } from "./endpoint.ts";
+import { longestWaitMs } from "./judge.ts";
 import type { DeliveryContext, DeliveryIntake } from "./queue.ts";
-import { longestWaitMs } from "./retry.ts";
 
 /** The number of scans after a publish with an unknown outcome. Together they last longer than its statement may. */
 const scansAfterUnknownOutcome = 15;

@@ -7,7 +7,7 @@ import type {
 } from "../domain/deliveries.ts";
 import { BatchRefused, DomainError } from "../domain/errors.ts";
 import type { Store } from "../domain/store.ts";
-import type { AttemptTraces } from "../runtime/tracing/spans.ts";
+import type { AttemptTraces } from "../runtime/tracing.ts";
 import type { Dispatcher } from "./attempt.ts";
 
 interface Observers {

@@ -10,8 +10,7 @@ import { InProgress, inTime, systemTimers, type Timers } from "../runtime/event-
 import { errorFields, type Log } from "../runtime/log.ts";
 import type { EndpointQueue, Learned } from "./endpoint.ts";
 import type { Notices } from "./notices.ts";
-import { outcomeClasses } from "./retry.ts";
-import type { SendResult } from "./send/send.ts";
+import { outcomeClasses, type SendResult } from "./send/send.ts";
 
 /**
  * How long results are gathered, because a sync for each result would cost more than all other work. Nothing waits for

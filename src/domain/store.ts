@@ -3,7 +3,7 @@ import type { AuditStore } from "./audit.ts";
 import type { CategoryStore } from "./categories.ts";
 import type { DeliveryStore, EventStore, RetentionStore } from "./deliveries.ts";
 import type { EndpointStore } from "./endpoints.ts";
-import type { EventTypeStore } from "./events/registered.ts";
+import type { EventTypeStore } from "./events/catalogue.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import { newId } from "./ids.ts";
 import type { ChannelStore, LivestreamStore } from "./livestreams.ts";

@@ -9,7 +9,7 @@ import { about, Id } from "../domain/validation/fields.ts";
 import { canonicalJson } from "../domain/validation/json.ts";
 import { problems } from "../domain/validation/problems.ts";
 import { InProgress, inTime } from "../runtime/event-loop.ts";
-import type { PublishTraces } from "../runtime/tracing/spans.ts";
+import type { PublishTraces } from "../runtime/tracing.ts";
 
 /** An event as the platform publishes it. */
 export const EventInput = Type.Object({

@@ -19,7 +19,7 @@ import { platformData } from "../platform/platform-data.ts";
 import { createPublisher } from "../platform/publisher.ts";
 import type { Log } from "../runtime/log.ts";
 import { Stops } from "../runtime/services.ts";
-import type { PublishTraces } from "../runtime/tracing/spans.ts";
+import type { PublishTraces } from "../runtime/tracing.ts";
 import type { DataLocation } from "../store/location.ts";
 import { backupProgram } from "../thread-programs.ts";
 import { type Memory, openMemory } from "./memory.ts";

@@ -1,4 +1,4 @@
-import { runEngineThread } from "../delivery/thread/worker.ts";
+import { runEngineThread } from "../delivery/thread.ts";
 
 // The program of the engine's thread.
 runEngineThread(async (location) => {

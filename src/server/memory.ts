@@ -4,7 +4,7 @@ import { Cursors } from "../api/http/cursors.ts";
 import { LoginChallenges } from "../api/http/oauth.ts";
 import { OutcomeStreams } from "../api/stream/outcome-streams.ts";
 import type { Engine } from "../delivery/engine.ts";
-import { catalogueOf, updateCatalogue } from "../domain/events/registered.ts";
+import { catalogueOf, updateCatalogue } from "../domain/events/catalogue.ts";
 import { sealingKeyOf } from "../domain/store.ts";
 import type { Follower } from "../platform/platform-data.ts";
 import { type OrderExchange, Ranking } from "../platform/ranking.ts";

@@ -11,7 +11,7 @@ import { EventStreams, StreamSlots } from "../api/stream/streams.ts";
 import type { Engine } from "../delivery/engine.ts";
 import { storingRequests, storingStatistics } from "../delivery/maintenance.ts";
 import { publicKeyForms, readSigningKey } from "../delivery/signature.ts";
-import { startEngineThread } from "../delivery/thread/link.ts";
+import { startEngineThread } from "../delivery/thread.ts";
 import { DeprecatedUse, type Deprecation, deprecatedName } from "../domain/deprecations.ts";
 import { RequestCounter } from "../domain/requests.ts";
 import { StatisticCounter } from "../domain/statistics.ts";
@@ -48,7 +48,7 @@ import { lazily } from "../runtime/lazily.ts";
 import type { Log } from "../runtime/log.ts";
 import { repeating, Stops, supervise } from "../runtime/services.ts";
 import { exitWith, exitWithout } from "../runtime/threads.ts";
-import { noSpans } from "../runtime/tracing/collector.ts";
+import { noSpans, startTracing } from "../runtime/tracing.ts";
 import type { DataStorage } from "../store/data-storage.ts";
 import { locationOf } from "../store/location.ts";
 import { backupProgram, databaseCheckProgram, engineProgram } from "../thread-programs.ts";
@@ -206,7 +206,7 @@ async function openCore(options: AppOptions, stops: Stops) {
   const location = locationOf(config);
   const certificates = listenerCertificates(config, now());
   const storage = new StorageWatch(log);
-  const tracing = await tracingOf(config, log);
+  const tracing = startTracing(collectorOf(config), log);
   if (tracing) stops.add("tracing", () => tracing.stop());
   const callers = new Changes();
   const engine = await startedEngine(options, await storageAt(location), storage, callers);
@@ -287,14 +287,6 @@ async function startedEngine(
     failed: exitWithout("engine", log),
     callersChanged,
   });
-}
-
-/** Starts the tracing of this thread; null if it is off. Its modules are loaded only if it is on. */
-async function tracingOf(config: Config, log: Log) {
-  const settings = collectorOf(config);
-  if (!settings) return null;
-  const { startRequestTracing } = await import("../runtime/tracing/spans.ts");
-  return startRequestTracing(settings, log);
 }
 
 /** Lets the caller prepare the data, and checks the settings that refer to it. */

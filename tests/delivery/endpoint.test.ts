@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { EndpointQueue, type EndpointState, type InFlightAttempt } from "../../src/delivery/endpoint.ts";
-import type { OutcomeClass } from "../../src/delivery/retry.ts";
-import type { SendResult } from "../../src/delivery/send/send.ts";
+import type { OutcomeClass, SendResult } from "../../src/delivery/send/send.ts";
 import type { Recipient } from "../../src/domain/applications.ts";
 import type { AttemptResult, DueDelivery } from "../../src/domain/deliveries.ts";
 import { newEndpoint } from "../../src/domain/endpoints.ts";

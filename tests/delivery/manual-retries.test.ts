@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "bun:test";
-import { retrySchedule } from "../../src/delivery/retry.ts";
+import { retrySchedule } from "../../src/delivery/judge.ts";
 import { type DeliveryStore, everything } from "../../src/domain/deliveries.ts";
 import { hour, isoTime } from "../../src/domain/time.ts";
 import { dispatching, ok } from "../support/dispatching.ts";

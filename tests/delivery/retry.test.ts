@@ -4,16 +4,19 @@ import {
   type Decision,
   isOverloaded,
   longestWaitMs,
-  maxRetryAfterMs,
   maxScheduledAttempts,
   nextStep,
-  type Outcome,
+  retrySchedule,
+} from "../../src/delivery/judge.ts";
+import {
+  maxRetryAfterMs,
   type OutcomeClass,
   outcomeClasses,
   parseRetryAfter,
-  retrySchedule,
-} from "../../src/delivery/retry.ts";
+} from "../../src/delivery/send/result.ts";
 import { holds } from "../support/property.ts";
+
+type Outcome = Parameters<typeof nextStep>[0]["outcome"];
 
 const now = Date.UTC(2026, 0, 14, 16, 8, 6);
 const middle = 0.5;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { Catalogue } from "../../src/domain/events/catalogue.ts";
-import { eventTypeOf } from "../../src/domain/events/registered.ts";
+import { Catalogue, eventTypeOf } from "../../src/domain/events/catalogue.ts";
 import {
   changedFilters,
   type FilterChanges,

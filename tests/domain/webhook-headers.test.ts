@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { requestHead } from "../../src/delivery/send/request-head.ts";
+import { requestHead } from "../../src/delivery/send/connection.ts";
 import {
   changedWebhookHeaders,
   maskedWebhookHeaders,

@@ -14,7 +14,7 @@ import type { Publisher } from "../../platform/publisher.ts";
 import type { TrustedProxies } from "../../runtime/client-address.ts";
 import { streamOf } from "../../runtime/files.ts";
 import type { Log } from "../../runtime/log.ts";
-import type { SpanCounts } from "../../runtime/tracing/collector.ts";
+import type { SpanCounts } from "../../runtime/tracing.ts";
 import type { settingsInForce } from "../../server/settings/shown-settings.ts";
 import { headerBearer, type RateLimiter, requireWithinLimit, tokenOf } from "../http/access.ts";
 import { clientNetworkOf, type RateLimitState, type RequestContext, type Traffic } from "../http/context.ts";

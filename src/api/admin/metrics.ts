@@ -4,7 +4,7 @@ import type { ConnectionUse, Exemplar, Histogram } from "../../domain/statistics
 import { second } from "../../domain/time.ts";
 import { inTime } from "../../runtime/event-loop.ts";
 import { descriptorLimit, openDescriptors } from "../../runtime/files.ts";
-import { noSpans, type SpanCounts } from "../../runtime/tracing/collector.ts";
+import { noSpans, type SpanCounts } from "../../runtime/tracing.ts";
 import { commit, version } from "../../runtime/version.ts";
 import { accepts } from "../http/content.ts";
 import { type ApplicationCounts, type RequestContext, reply } from "../http/context.ts";

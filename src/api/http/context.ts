@@ -14,8 +14,7 @@ import { minute } from "../../domain/time.ts";
 import type { Grant } from "../../domain/tokens.ts";
 import { clientAddress, clientNetwork, type TrustedProxies } from "../../runtime/client-address.ts";
 import type { Log } from "../../runtime/log.ts";
-import type { RequestTraces } from "../../runtime/tracing/spans.ts";
-import type { ActiveSpan } from "../../runtime/tracing/tracer.ts";
+import type { ActiveSpan, RequestTraces } from "../../runtime/tracing.ts";
 
 /** A caller with a valid access token. */
 export interface Caller {

@@ -1,7 +1,35 @@
-import type { Outcome, OutcomeClass } from "../retry.ts";
 import { blockedAddressCode } from "./address.ts";
 
 /** The result of an attempt. */
+
+/**
+ * The outcomes of an attempt, by the stage in which it ended.
+ *
+ * - `ok`: a 2xx. `status`: any other final status.
+ * - `dns`: the name did not resolve. `blocked`: the URL or its address may not be called (see address.ts).
+ * - `refused`, `unreachable`: no connection. `tls`: no trusted TLS connection.
+ * - `proxy`: the operator's egress proxy failed, which says nothing about the receiver.
+ * - `reset`: the connection broke before a status. `timeout`: no status in time.
+ * - `protocol`: the answer was not HTTP. `too_large`: its headers were too long.
+ * - `canceled`: this process canceled the attempt. `internal`: this process failed to make it.
+ */
+export const outcomeClasses = [
+  "ok",
+  "status",
+  "dns",
+  "blocked",
+  "refused",
+  "unreachable",
+  "tls",
+  "proxy",
+  "reset",
+  "timeout",
+  "protocol",
+  "too_large",
+  "canceled",
+  "internal",
+] as const;
+export type OutcomeClass = (typeof outcomeClasses)[number];
 
 /** Header names and values in the order of the response, names in lower case. */
 export type ResponseHeaders = readonly (readonly [name: string, value: string])[];
@@ -19,7 +47,12 @@ export interface Timings {
 /** A completed stage of an attempt: one of its timings, or writing the request. */
 export type PassedStage = keyof Timings | "sent";
 
-export interface SendResult extends Outcome {
+export interface SendResult {
+  readonly class: OutcomeClass;
+  /** The HTTP status; null when none arrived. Set for the classes `ok` and `status` only. */
+  readonly status: number | null;
+  /** The wait that `Retry-After` asks for; null when it was absent or unreadable. */
+  readonly retryAfterMs: number | null;
   /** From the call of `send` to the end, in whole milliseconds. */
   readonly durationMs: number;
   /** The beginning of the answer's body, decoded as UTF-8, with NUL replaced; "" if there was none. */
@@ -38,7 +71,7 @@ export interface SendResult extends Outcome {
 export const noTimings: Timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
 
 /** The part of a result that depends on the status or on its absence. */
-export type SendOutcome = Pick<SendResult, keyof Outcome | "error">;
+export type SendOutcome = Pick<SendResult, "class" | "status" | "retryAfterMs" | "error">;
 
 /** The outcome of an attempt without a status. */
 export function unanswered(failure: SendFailure): SendOutcome {
@@ -203,4 +236,31 @@ function describe(error: unknown): { code: string; syscall: string } {
     code: typeof code === "string" ? code : "unknown",
     syscall: typeof syscall === "string" ? syscall : "",
   };
+}
+
+/** The longest `Retry-After` that is honoured. A longer time counts as this. */
+export const maxRetryAfterMs = 24 * 3_600_000;
+
+/**
+ * Reads `Retry-After` (RFC 9110, section 10.2.3): a number of seconds, or an HTTP date in any of the
+ * three forms of section 5.6.7.
+ *
+ * @returns the wait from `now` on, from 0 to {@link maxRetryAfterMs}; null when absent or unreadable
+ */
+export function parseRetryAfter(value: string | null | undefined, now: number): number | null {
+  const text = value?.trim() ?? "";
+  const wait = /^[0-9]+$/.test(text) ? Number(text) * 1_000 : parseHttpDate(text) - now;
+  if (Number.isNaN(wait)) return null;
+  return Math.min(Math.max(wait, 0), maxRetryAfterMs);
+}
+
+const time = "[0-9]{2}:[0-9]{2}:[0-9]{2}";
+const dated = `, [0-9]{2}[ -][A-Z][a-z]{2}[ -][0-9]{2,4} ${time} GMT`;
+const asctime = ` [A-Z][a-z]{2} [0-9 ][0-9] ${time} [0-9]{4}`;
+const httpDate = new RegExp(`^[A-Z][a-z]{2,8}(${dated}|${asctime})$`);
+
+/** The time of an HTTP date; NaN if it is invalid. */
+function parseHttpDate(text: string): number {
+  if (!httpDate.test(text)) return Number.NaN;
+  return Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);
 }

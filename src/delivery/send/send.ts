@@ -1,7 +1,14 @@
-import { parseRetryAfter } from "../retry.ts";
 import { checkWebhookUrl, guardedLookup, proxyOf, type Resolve } from "./address.ts";
-import { Connection, type ConnectionOwner, type ConnectOptions, Pool } from "./connection.ts";
-import { commonLines, type Destination, destinationOf, requestHead } from "./request-head.ts";
+import {
+  Connection,
+  type ConnectionOwner,
+  type ConnectOptions,
+  commonLines,
+  type Destination,
+  destinationOf,
+  Pool,
+  requestHead,
+} from "./connection.ts";
 import { type ResponseLimits, ResponseParser } from "./response.ts";
 import {
   canceled,
@@ -9,6 +16,7 @@ import {
   invalidHeaders,
   noTimings,
   type PassedStage,
+  parseRetryAfter,
   proxyFailure,
   type SendFailure,
   type SendOutcome,
@@ -33,8 +41,8 @@ import {
  *   the receiver has got both requests, it recognises the `webhook-id`.
  */
 
-export type { PassedStage, ResponseHeaders, SendResult } from "./result.ts";
-export { unsent } from "./result.ts";
+export type { OutcomeClass, PassedStage, ResponseHeaders, SendResult } from "./result.ts";
+export { maxRetryAfterMs, outcomeClasses, unsent } from "./result.ts";
 
 /** The time limit of an attempt. */
 export const attemptTimeoutMs = 15_000;

@@ -2,7 +2,7 @@ import { maxWebhookConcurrency } from "../../domain/applications.ts";
 import { confirmedFrom, defaultConfirmAbovePercent } from "../../domain/livestreams.ts";
 import { readDestination } from "../../operations/backups/destination.ts";
 import { logFormats, logLevels } from "../../runtime/log.ts";
-import { type Collector, tracesPath } from "../../runtime/tracing/collector.ts";
+import { type Collector, tracesPath } from "../../runtime/tracing.ts";
 import {
   adminKey,
   baseUrl,

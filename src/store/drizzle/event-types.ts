@@ -1,5 +1,5 @@
 import { and, count, eq } from "drizzle-orm";
-import { checkChange, checkRemoval, type EventTypeStore } from "../../domain/events/registered.ts";
+import { checkChange, checkRemoval, type EventTypeStore } from "../../domain/events/catalogue.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type Dialect, execute, type Orm } from "./dialect.ts";
 

@@ -1,7 +1,7 @@
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
-import { parseRetryAfter } from "../../../src/delivery/retry.ts";
 import { checkWebhookUrl, guardedLookup, type Resolve } from "../../../src/delivery/send/address.ts";
+import { parseRetryAfter } from "../../../src/delivery/send/result.ts";
 import type { SendRequest, SendResult } from "../../../src/delivery/send/send.ts";
 
 /*

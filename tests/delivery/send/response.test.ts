@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { OutcomeClass } from "../../../src/delivery/retry.ts";
 import { BlockedAddressError } from "../../../src/delivery/send/address.ts";
 import { ResponseParser } from "../../../src/delivery/send/response.ts";
 import { failureOf, statusError, timedOut } from "../../../src/delivery/send/result.ts";
+import type { OutcomeClass } from "../../../src/delivery/send/send.ts";
 
 const limits = { maxBodyBytes: 64, keepBytes: 16 };
 

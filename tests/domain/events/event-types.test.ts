@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { FieldProblem } from "../../../src/domain/errors.ts";
+import { eventTypeOf } from "../../../src/domain/events/catalogue.ts";
 import { boundedPattern } from "../../../src/domain/events/patterns.ts";
-import { eventTypeOf } from "../../../src/domain/events/registered.ts";
 import { second } from "../../../src/domain/time.ts";
 
 describe("a pattern matches the same texts as JavaScript's RegExp", () => {

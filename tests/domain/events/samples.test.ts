@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { builtInEventTypes } from "../../../src/domain/events/built-in.ts";
 import { checkPayload } from "../../../src/domain/events/catalogue.ts";
-import { happeningAt, inChannelOf } from "../../../src/domain/events/samples.ts";
+import { happeningAt, inChannelOf } from "../../../src/domain/events/event-type.ts";
 
 const now = Date.parse("2026-11-28T12:00:00.000Z");
 const luna = { id: 7, username: "Luna", is_verified: false, profile_picture: null, channel_slug: "moon" };

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { FieldProblem } from "../../../src/domain/errors.ts";
-import { eventTypeOf } from "../../../src/domain/events/registered.ts";
+import { eventTypeOf } from "../../../src/domain/events/catalogue.ts";
 
 /*
  * Without its bound, each of these checks would take seconds, outlast the test run or exhaust memory. No test measures

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { SpanExporter, Tracer } from "../../../src/runtime/tracing/tracer.ts";
+import { SpanExporter, Tracer } from "../../../src/runtime/tracing.ts";
 import { version } from "../../../src/runtime/version.ts";
 import { ownCollector, valuesOf } from "../../support/collector.ts";
 import { keptLog } from "../../support/kept-log.ts";

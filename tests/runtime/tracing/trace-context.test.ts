@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readTraceparent, Tracer, traceparentOf } from "../../../src/runtime/tracing/tracer.ts";
+import { readTraceparent, Tracer, traceparentOf } from "../../../src/runtime/tracing.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const spanId = "b7ad6b7169203331";

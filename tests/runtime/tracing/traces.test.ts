@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { readTraceparent } from "../../../src/runtime/tracing/tracer.ts";
+import { readTraceparent } from "../../../src/runtime/tracing.ts";
 import { type CollectedSpan, ownCollector } from "../../support/collector.ts";
 import { keptLog } from "../../support/kept-log.ts";
 import { metric, metricsText } from "../../support/metrics.ts";

@@ -1,4 +1,4 @@
-import { isOverloaded } from "../../../src/delivery/retry.ts";
+import { isOverloaded } from "../../../src/delivery/judge.ts";
 import type { SendResult } from "../../../src/delivery/send/send.ts";
 import { sign } from "../../../src/delivery/signature.ts";
 import type { Attempt, DeliveryRecord } from "../../../src/domain/deliveries.ts";

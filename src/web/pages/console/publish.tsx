@@ -1,7 +1,7 @@
 import { Send } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { happeningAt, inChannelOf, type SampleBroadcaster } from "../../../domain/events/samples.ts";
+import { happeningAt, inChannelOf, type SampleBroadcaster } from "../../../domain/events/event-type.ts";
 import { admin, done } from "../../client.ts";
 import { EventDeliveries } from "../../deliveries/list.tsx";
 import { problemsOf, useDraft } from "../../form.ts";

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import {
   type Comparisons,
   describe,
-  etagOfPage,
   measure,
   peakOf,
   type Setting,
@@ -17,8 +16,8 @@ import { residentBytes } from "./support/processes.ts";
 import { below, megabytes } from "./support/report.ts";
 
 /*
- * Requests per second of the executable's read endpoints, compared with two yardsticks written by hand on `Bun.serve`
- * alone (support/yardstick-server.ts) and servers in other stacks (yardsticks): bun tests/bench/read.ts --help
+ * Requests per second of the executable's read endpoints, compared with servers in other stacks (yardsticks):
+ * bun tests/bench/read.ts --help
  */
 
 const about = `
@@ -47,8 +46,8 @@ async function prepare(bench: Bench, { users, alone }: Options) {
   const token = await newToken(onAir);
   const database = join(directory, "yardsticks.db");
   if (available.length > 0) await frameworkDatabase(filled, onAir, { file: database, token, say });
-  const setting: Setting = { filled, onAir, idleBytes, directory, frameworks: available, database, say };
-  return { setting, all: workloads(users, token, await etagOfPage(onAir)) };
+  const setting: Setting = { onAir, idleBytes, directory, frameworks: available, database };
+  return { setting, all: workloads(users, token) };
 }
 
 await benchmark(

@@ -1,25 +1,28 @@
+import { join } from "node:path";
 import { unusedPort } from "../support/ports.ts";
-import { type Contender, makeContenders } from "./startup/contenders.ts";
 import { firstRightAnswer, type Question } from "./startup/first-answer.ts";
-import { benchmark } from "./support/bench.ts";
-import { mostIdleBytes } from "./support/onair.ts";
+import { type Bench, benchmark } from "./support/bench.ts";
+import { copyOfData, filledPlatform, profileOf, publicUrl } from "./support/filled.ts";
+import { mostIdleBytes, newToken, serveCommand, serveEnvironment, startOnAir } from "./support/onair.ts";
+import { sampleUsers, usersPath } from "./support/platform.ts";
 import {
+  BenchError,
   cpuNanoseconds,
   pinThisProcess,
   residentBytes,
   serverCore,
   startPinned,
 } from "./support/processes.ts";
-import { below, median, megabytes, milliseconds, table, whole } from "./support/report.ts";
+import { below, inRounds, median, megabytes, milliseconds, table, whole } from "./support/report.ts";
 
 /*
  * The time from the executable's start to its first correct answer with a million users in its file, and its memory at
- * rest, compared with other servers: bun tests/bench/startup.ts --help
+ * rest: bun tests/bench/startup.ts --help
  */
 
 const about = `
 The time is from before the process is created to the correct answer to Get User, which is requested repeatedly from before
-the start. The servers are started in turn. Memory is the resident size after 5 seconds at rest.
+the start. Memory is the resident size after 5 seconds at rest.
 `;
 
 const mostFirstAnswerMs = 120;
@@ -36,11 +39,14 @@ interface Start {
   readonly idleBytes: number;
 }
 
-async function start(contender: Contender, question: Question, directory: string): Promise<Start> {
+const args = ["--public-url", publicUrl];
+
+async function start({ executable, directory }: Bench, data: string, question: Question): Promise<Start> {
   const port = await unusedPort();
+  const command = [...serveCommand(executable, port), "--data", data, ...args];
   const startedAt = performance.now();
   const since = () => performance.now() - startedAt;
-  const child = startPinned(serverCore, contender.command(port), { cwd: directory, env: contender.env });
+  const child = startPinned(serverCore, command, { cwd: directory, env: serveEnvironment(directory) });
   const ready = readyLine(child.stdout).then(since);
   await firstRightAnswer(port, question, patienceMs);
   const answeredMs = since();
@@ -62,15 +68,16 @@ async function readyLine(output: ReadableStream<Uint8Array>): Promise<void> {
   }
 }
 
-interface Started {
-  readonly name: string;
-  readonly starts: Start[];
-}
-
-/** The median and the range of a figure. */
-function spread({ starts }: Started, figure: keyof Start, shown: (value: number) => string): string {
-  const values = starts.map((one) => one[figure]);
-  return `${shown(median(values))} (${shown(Math.min(...values))} to ${shown(Math.max(...values))})`;
+/** Fills a data directory with users, and chooses what is asked: for the user in the middle. */
+async function prepare(bench: Bench, data: string, users: number): Promise<Question> {
+  await copyOfData(await filledPlatform(users, bench.say), data);
+  const onAir = await startOnAir(bench, { data, args });
+  const token = await newToken(onAir);
+  await onAir.stop();
+  const [row] = sampleUsers(users).drop(users >> 1);
+  if (!row) throw new BenchError("There are no users");
+  const { username, body } = profileOf(row);
+  return { path: usersPath + username, headers: { authorization: `Bearer ${token}` }, body };
 }
 
 await benchmark(
@@ -78,40 +85,36 @@ await benchmark(
     about,
     options: {
       users: { default: 1_000_000, most: 1e7, help: "users in the data" },
-      rounds: { default: 5, most: 100, help: "starts of each server that count, after one that does not" },
+      rounds: { default: 5, most: 100, help: "starts that count, after one that does not" },
     },
     ofExecutable: true,
   },
   async (bench, { users, rounds }) => {
-    const { question, contenders } = await makeContenders(bench, users);
+    const data = join(bench.directory, "data");
+    const question = await prepare(bench, data, users);
     pinThisProcess();
-    bench.say("Starting them in turn");
     await bench.measure("startup", async () => {
-      const started: Started[] = contenders.map(({ name }) => ({ name, starts: [] }));
-      for (let round = 0; round <= rounds; round++) {
-        for (const [i, contender] of contenders.entries()) {
-          const one = await start(contender, question, bench.directory);
-          if (round > 0) started[i]?.starts.push(one);
-        }
-      }
-      const mine = started[0]?.starts ?? [];
+      await start(bench, data, question);
+      const starts = await inRounds(rounds, () => start(bench, data, question));
+      const spread = (figure: keyof Start, shown: (value: number) => string) => {
+        const values = starts.map((one) => one[figure]);
+        return `${shown(median(values))} (${shown(Math.min(...values))} to ${shown(Math.max(...values))})`;
+      };
       return {
         shown: table([
-          [`${whole(users)} users`, "first answer", "ready line", "CPU of it", "RSS idle"],
-          ...started.map((one) => [
-            one.name,
-            spread(one, "answeredMs", milliseconds),
-            spread(one, "readyMs", milliseconds),
-            spread(one, "cpuMs", milliseconds),
-            spread(one, "idleBytes", megabytes),
-          ]),
+          ["", "first answer", "ready line", "CPU of it", "RSS idle"],
+          [
+            `${whole(users)} users`,
+            ...(["answeredMs", "readyMs", "cpuMs"] as const).map((figure) => spread(figure, milliseconds)),
+            spread("idleBytes", megabytes),
+          ],
         ]),
-        figures: { started },
+        figures: { starts },
         goals: [
-          below("On Air answers after", median(mine.map((one) => one.answeredMs)), mostFirstAnswerMs, {
+          below("On Air answers after", median(starts.map((one) => one.answeredMs)), mostFirstAnswerMs, {
             as: milliseconds,
           }),
-          below("at rest it takes", median(mine.map((one) => one.idleBytes)), mostIdleBytes, {
+          below("at rest it takes", median(starts.map((one) => one.idleBytes)), mostIdleBytes, {
             as: megabytes,
           }),
         ],

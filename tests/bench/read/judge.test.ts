@@ -7,7 +7,7 @@ const compared = (requests: number, cpu: number): Comparison => ({
   requests: exactly(requests),
   cpu: exactly(cpu),
 });
-const floor = { of: "equal", least: 0.85 };
+const floor = { of: "Hono", least: 0.85 };
 const share = { undisturbed: 0.97, disturbed: 0.6 };
 
 test.each([
@@ -18,14 +18,14 @@ test.each([
   ["missed by CPU where the runs were disturbed", compared(0.99, 0.84), share.disturbed, false],
   ["missed where nothing could be measured", compared(Number.NaN, Number.NaN), share.undisturbed, false],
 ])("a floor is %s", (_, comparison, least, met) => {
-  expect(judge(floor, { equal: comparison }, least).met).toBe(met);
+  expect(judge(floor, { Hono: comparison }, least).met).toBe(met);
 });
 
 test("the floor beside a server that could not be started is missed, and says so", () => {
-  const goal = judge({ of: "Fastify", least: 3 }, { equal: compared(9, 9) }, 1);
+  const goal = judge({ of: "Fastify", least: 3 }, { Hono: compared(9, 9) }, 1);
   expect(goal).toEqual({ text: "not judged, because it was not there: goal 3 of Fastify", met: false });
 });
 
 test("runs with a small share of their core miss every floor", () => {
-  expect(judge(floor, { equal: compared(9, 9) }, 0.2).met).toBe(false);
+  expect(judge(floor, { Hono: compared(9, 9) }, 0.2).met).toBe(false);
 });

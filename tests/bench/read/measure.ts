@@ -2,12 +2,10 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { seeded } from "../../../src/dev/chance.ts";
 import { distinctRanks, zipfRanks } from "../../support/ranks.ts";
-import { type Filled, profileAnswers } from "../support/filled.ts";
-import { type Framework, frameworkTolerance, startFramework } from "../support/frameworks.ts";
-import { platformSize, sampleSearches, usernameOf, usersPath } from "../support/platform.ts";
+import { type Framework, requireEqualAnswers, startFramework } from "../support/frameworks.ts";
+import { usernameOf, usersPath } from "../support/platform.ts";
 import { residentBytes, type Server } from "../support/processes.ts";
 import {
-  type Contender,
   type Goal,
   type Measured,
   measureInTurn,
@@ -25,117 +23,53 @@ import {
   whole,
 } from "../support/report.ts";
 import { prepareLoad, type Traffic } from "../support/wrk.ts";
-import { answersFile, captureAnswers, requireEqualAnswers, startYardstick } from "../support/yardsticks.ts";
 
-/** The requests sent to the servers. */
+/** The requests sent to the servers, which answer all of them with 200. */
 export interface Workload {
   readonly name: string;
   readonly title: string;
   readonly traffic: Traffic;
-  /** The status of all answers. */
-  readonly status: 200 | 304;
-  /** The token that the servers check; null for public routes. */
-  readonly token: string | null;
-  /** The answers of all users are those that `equal` chooses from, and not only those that are asked for. */
-  readonly ofAllUsers: boolean;
-  /** True if the other stacks support it, too. */
-  readonly inFrameworks: boolean;
-  /** A variant with which On Air is also loaded, under this name. */
-  readonly beside: { readonly name: string; readonly traffic: Traffic } | null;
   readonly floors: readonly Floor[];
 }
 
-export const workloadNames = [
-  "get-user-zipf",
-  "get-user-uniform",
-  "search",
-  "category-page",
-  "category-304",
-  "category-detail",
-] as const;
+export const workloadNames = ["get-user-zipf", "get-user-uniform", "category-page"] as const;
 type WorkloadName = (typeof workloadNames)[number];
 
 /** More than are sent to a server with the default pace, so that none comes again because the list begins anew. */
 const zipfDraws = 3_000_000;
 const uniformDraws = 500_000;
 
-const common = {
-  status: 200,
-  token: null,
-  ofAllUsers: false,
-  inFrameworks: false,
-  beside: null,
-  floors: [],
-} as const;
-
-const runEach = (paths: readonly string[], headers: Traffic["headers"] = {}): Traffic => ({
-  paths,
-  order: Uint32Array.from(paths, (_, i) => i),
-  headers,
-});
-
-const page = "/public/v1/categories?limit=25";
-
-/** @param etag that of the category page, which is the same for as long as no viewers are reported */
-export function workloads(users: number, token: string, etag: string): Record<WorkloadName, Workload> {
-  const authorized = { Authorization: `Bearer ${token}` };
-  const searches = sampleSearches(users).map((query) => `/public/v1/users/search?${query}`);
-  const details = Array.from({ length: platformSize.categories }, (_, i) => `/public/v1/categories/${i + 1}`);
+/** @param token is sent where the servers check one */
+export function workloads(users: number, token: string): Record<WorkloadName, Workload> {
   const getUser = (ranks: Uint32Array) => ({
-    ...common,
-    traffic: { ...pathsOf(ranks), headers: authorized },
-    token,
-    ofAllUsers: true,
-    inFrameworks: true,
+    ...pathsOf(ranks),
+    headers: { Authorization: `Bearer ${token}` },
   });
   return {
     "get-user-zipf": {
-      ...getUser(zipfRanks(users, zipfDraws, seeded(4))),
       name: "get-user-zipf",
       title: "Get User by Zipf",
+      traffic: getUser(zipfRanks(users, zipfDraws, seeded(4))),
       floors: [
         { of: "Fastify", least: 3.5 },
         { of: "Hono", least: 2 },
       ],
     },
     "get-user-uniform": {
-      // No user is requested again before all others were, so that every read misses every cache.
-      ...getUser(distinctRanks(users, uniformDraws, seeded(5))),
       name: "get-user-uniform",
       title: "Get User uniformly",
-    },
-    search: {
-      ...common,
-      name: "search",
-      title: "Search Users",
-      traffic: runEach(searches, authorized),
-      token,
+      // No user is requested again before all others were, so that every read misses every cache.
+      traffic: getUser(distinctRanks(users, uniformDraws, seeded(5))),
+      floors: [],
     },
     "category-page": {
-      ...common,
       name: "category-page",
       title: "Category page of 25",
-      traffic: runEach([page]),
-      inFrameworks: true,
+      traffic: { paths: ["/public/v1/categories?limit=25"], order: Uint32Array.of(0), headers: {} },
       floors: [
         { of: "Fastify", least: 10 },
         { of: "Hono", least: 4 },
       ],
-    },
-    "category-304": {
-      ...common,
-      name: "category-304",
-      title: "Category page, 304",
-      traffic: runEach([page], { "If-None-Match": etag }),
-      status: 304,
-      beside: { name: "the page itself", traffic: runEach([page]) },
-      floors: [{ of: "the page itself", least: 1 }],
-    },
-    "category-detail": {
-      ...common,
-      name: "category-detail",
-      title: "Category detail",
-      traffic: runEach(details),
     },
   };
 }
@@ -148,11 +82,6 @@ function pathsOf(ranks: Uint32Array): Pick<Traffic, "paths" | "order"> {
     paths: [...indexes.keys()].map((rank) => usersPath + usernameOf(rank)),
     order: ranks.map((rank) => indexes.get(rank) ?? 0),
   };
-}
-
-/** The tag that On Air gives the category page. */
-export async function etagOfPage({ url }: { readonly url: string }): Promise<string> {
-  return (await fetch(url + page)).headers.get("etag") ?? "";
 }
 
 /** The ratio of On Air to another server: 1 is equal, less is worse. */
@@ -194,7 +123,6 @@ export function judge(
 
 /** On Air and the servers that it is compared with. */
 export interface Setting {
-  readonly filled: Filled;
   readonly onAir: Server;
   /** Its memory after the start, before its first request. */
   readonly idleBytes: number;
@@ -202,7 +130,6 @@ export interface Setting {
   /** The available other stacks, and the file of their database. */
   readonly frameworks: readonly Framework[];
   readonly database: string;
-  readonly say: (line: string) => void;
 }
 
 /** The runs of a server, and its memory before the first of them. */
@@ -222,33 +149,26 @@ export interface Comparisons {
 }
 
 const restMs = 2_000;
-/** Node's and Fastify's own headers are a part of a short answer; a 304 or half a page would be less than that. */
-const sizeTolerance = { alike: 0.02, frameworks: 0.2 } as const;
 
-/** Loads On Air and its yardsticks with a workload, in turn. Throws if their answers differ. */
+/** Loads On Air and the other stacks with a workload, in turn. Throws if their answers differ. */
 export async function measure(bench: Setting, workload: Workload, pace: Pace): Promise<Comparisons> {
   const { onAir } = bench;
   const directory = join(bench.directory, workload.name);
   mkdirSync(directory);
   const load = await prepareLoad(directory, workload.traffic);
-  const others = await startOthers(bench, workload, directory);
+  const others = await Promise.all(bench.frameworks.map((name) => startFramework(name, bench.database)));
   let idle: number[];
   let measured: Measured[];
   try {
     await Bun.sleep(restMs);
     idle = [bench.idleBytes, ...others.map(({ pid }) => residentBytes(pid))];
-    for (const other of others) {
-      const isFramework = bench.frameworks.some((name) => name === other.name);
-      await requireEqualAnswers(onAir, other, workload, isFramework ? frameworkTolerance : undefined);
-    }
-    const contenders: Contender[] = [onAir, ...others].map((server) => ({ name: server.name, server, load }));
-    if (workload.beside) contenders.push(await besideIt(onAir, workload.beside, directory));
+    for (const other of others) await requireEqualAnswers(onAir, other, workload.traffic);
+    const contenders = [onAir, ...others].map((server) => ({ name: server.name, server, load }));
     measured = await measureInTurn(contenders, pace);
   } finally {
     await Promise.all(others.map((other) => other.stop()));
   }
-  const alike = measured.slice(0, 1 + others.length);
-  requireSameAnswers(alike, workload.inFrameworks ? sizeTolerance.frameworks : sizeTolerance.alike);
+  requireSameAnswers(measured);
 
   const [mine, ...rest] = measured as [Measured, ...Measured[]];
   const comparisons = Object.fromEntries(rest.map((other) => [other.name, compare(mine, other)]));
@@ -272,30 +192,6 @@ function compare(one: Measured, other: Measured): Comparison {
 /** The smallest share of its core that one of the servers had. */
 function shareOf(measured: readonly Measured[]): number {
   return Math.min(...measured.map((server) => medianOf(server, "serverShare")));
-}
-
-async function startOthers(bench: Setting, workload: Workload, directory: string): Promise<Server[]> {
-  const { traffic, token, status, ofAllUsers, inFrameworks } = workload;
-  // Of all users only one is asked for: the head is the same for each, and the bodies are there already.
-  const asked = ofAllUsers ? { ...traffic, paths: traffic.paths.slice(0, 1) } : traffic;
-  await captureAnswers(directory, bench.onAir, asked, status);
-  const file = ofAllUsers ? await profileAnswers(bench.filled, bench.say) : join(directory, answersFile);
-  const answers = { directory, file, keyAfter: ofAllUsers ? usersPath : "", token };
-  const wanted = inFrameworks ? bench.frameworks : [];
-  return Promise.all([
-    ...(["bare", "equal"] as const).map((kind) => startYardstick(kind, answers)),
-    ...wanted.map((framework) => startFramework(framework, bench.database)),
-  ]);
-}
-
-async function besideIt(
-  onAir: Server,
-  { name, traffic }: NonNullable<Workload["beside"]>,
-  directory: string,
-): Promise<Contender> {
-  const own = join(directory, "beside");
-  mkdirSync(own);
-  return { name, server: onAir, load: await prepareLoad(own, traffic) };
 }
 
 /** The runs of servers as rows, under a head of their own. */

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { type UserInput, userFrom } from "../../../src/domain/users.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import schema from "../yardsticks/schema.sql" with { type: "text" };
-import { sampleCategories, sampleChannels, sampleLivestreams, sampleUsers, usersPath } from "./platform.ts";
+import { sampleCategories, sampleChannels, sampleLivestreams, sampleUsers } from "./platform.ts";
 import { BenchError, endWithThis, removeAtEnd } from "./processes.ts";
 import { whole } from "./report.ts";
 
@@ -48,19 +48,6 @@ export async function filledPlatform(users: number, say: Say): Promise<Filled> {
 /** A data directory for one server; copied, or shared until it is changed where the file system can do that. */
 export async function copyOfData({ directory }: Filled, to: string): Promise<void> {
   await copy(join(directory, "data"), to);
-}
-
-/** A file of kept answers: Get User of every user, as On Air gives it at `publicUrl`. */
-export function profileAnswers({ users, directory }: Filled, say: Say): Promise<string> {
-  return made(join(directory, "profiles"), async (file) => {
-    say("Writing the answers of all users");
-    const sink = Bun.file(file).writer({ highWaterMark: 1 << 20 });
-    for (const row of sampleUsers(users)) {
-      const { username, body } = profileOf(row);
-      sink.write(`${JSON.stringify([usersPath + username, 0, body])}\n`);
-    }
-    await sink.end();
-  });
 }
 
 /** The answer to Get User of a row of `sampleUsers`. */

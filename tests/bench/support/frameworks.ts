@@ -6,7 +6,7 @@ import { secretHash } from "../../../src/domain/tokens.ts";
 import { copyOfYardstickDatabase, type Filled, publicUrl } from "./filled.ts";
 import { rateLimit } from "./onair.ts";
 import { BenchError, type Server, startPinnedServer } from "./processes.ts";
-import type { Tolerance } from "./yardsticks.ts";
+import type { Traffic } from "./wrk.ts";
 
 /** Servers in other stacks, in `tests/bench/yardsticks`: they do the work that On Air does, as their users write it. */
 export const frameworks = ["Fastify", "Hono"] as const;
@@ -80,28 +80,53 @@ async function* categoriesOf({ url }: Server): AsyncGenerator<Category> {
   }
 }
 
-/** The command that starts a framework's server, on a free port where it is 0. */
-export function frameworkCommand(framework: Framework, database: string, port: number): string[] {
+/** Starts a framework's server on a free port. */
+export async function startFramework(framework: Framework, database: string): Promise<Server> {
   const program = join(directory, `${framework.toLowerCase()}-server.ts`);
   const runtime = framework === "Fastify" ? node : process.execPath;
-  return [runtime, program, database, String(port), publicUrl];
-}
-
-export async function startFramework(framework: Framework, database: string): Promise<Server> {
   const env = {
     PATH: process.env.PATH ?? "",
     NODE_ENV: "production",
     EXPOSED_HEADERS: crossOrigin["access-control-expose-headers"],
   };
-  const { server } = await startPinnedServer(framework, frameworkCommand(framework, database, 0), { env });
+  const { server } = await startPinnedServer(framework, [runtime, program, database, "0", publicUrl], {
+    env,
+  });
   return server;
 }
 
+/** These headers differ from answer to answer; of the others only the names of these are compared. */
+const everChanging = ["x-request-id", "ratelimit-remaining", "ratelimit-reset"];
 /**
- * What of a framework's answers may differ from On Air's: what Node and Fastify add by themselves, a charset after the
- * content type among them, and opaque values of its own.
+ * What of a framework's answers may differ from On Air's: the date, what Node and Fastify add by themselves, a charset
+ * after the content type among them, and opaque values of its own.
  */
-export const frameworkTolerance: Tolerance = {
-  headers: ["connection", "keep-alive", "content-type", "etag", "content-length"],
-  body: /"cursor":"[^"]*"/,
-};
+const ignored = ["date", "connection", "keep-alive", "content-type", "etag", "content-length"];
+const opaque = /"cursor":"[^"]*"/;
+
+/** How many requests of the load are compared, and how many characters of an answer an error shows. */
+const compared = 500;
+const mostShown = 1_000;
+
+/** Throws unless a server answers the first requests of the load with 200, and headers and body, as On Air does. */
+export async function requireEqualAnswers(onAir: Server, other: Server, traffic: Traffic): Promise<void> {
+  const shown = async (server: Server, path: string) => {
+    const answer = await fetch(server.url + path, { headers: traffic.headers, redirect: "manual" });
+    const body = await answer.text();
+    if (answer.status !== 200)
+      throw new BenchError(`${server.name} answers ${path} with ${answer.status}: ${body.slice(0, 200)}`);
+    const headers = [...answer.headers]
+      .filter(([name]) => !ignored.includes(name))
+      .map(([name, value]) => [name, everChanging.includes(name) ? "" : value])
+      .sort();
+    return JSON.stringify([headers, body.replace(opaque, "")]);
+  };
+  for (const index of traffic.order.subarray(0, compared)) {
+    const path = traffic.paths[index] ?? "";
+    const [expected, answer] = [await shown(onAir, path), await shown(other, path)];
+    if (answer === expected) continue;
+    throw new BenchError(
+      `${other.name} does not answer ${path} as On Air does:\n${answer.slice(0, mostShown)}\n${expected.slice(0, mostShown)}`,
+    );
+  }
+}

@@ -94,22 +94,3 @@ export function* sampleLivestreams(userCount: number): Generator<object> {
 function userId(rank: number, count: number): number {
   return firstUserId + ((rank * stride) % count);
 }
-
-/**
- * Distinct queries of every kind: common and rare parts, prefixes, whole names, other scripts, accents, nothing found.
- */
-export function sampleSearches(userCount: number): string[] {
-  const random = seeded(3);
-  const names = Array.from({ length: 12 }, () => usernameOf(Math.floor(random() * userCount)));
-  const queries = [
-    ...names.slice(0, 6),
-    ...names.slice(6).map((name) => name.slice(0, -2)),
-    ...qualities.slice(0, 6),
-    ...things.slice(0, 6),
-    ...["ent_", "_wol", "en_p", "on_"],
-    ...["한국방", "게임왕", "台灣實", "ゲーム", "стример", "musica", "josé", "zoe"],
-    ...["nobody-has-this-name", "zzzqqq", "0000000"],
-  ];
-  const distinct = [...new Set(queries)];
-  return distinct.map((query, i) => `query=${encodeURIComponent(query)}${i % 4 === 0 ? "&limit=5" : ""}`);
-}

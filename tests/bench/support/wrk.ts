@@ -37,9 +37,6 @@ export interface Run {
 }
 
 const connections = 64;
-/** Where `paths` and `order` are kept, one path or index a line. */
-export const pathsFile = "paths";
-export const orderFile = "order";
 
 /**
  * The load is one thread of wrk: requests are written before the start and only looked up during it. `done` prints
@@ -84,16 +81,12 @@ interface Summary {
 /** Loads a server; `directory` is for the files that the script reads. */
 export type Load = (server: Server, seconds: number) => Promise<Run>;
 
-/** Writes the files of a workload into `directory`, and returns what sends it to a server, from the cores `cpus`. */
-export async function prepareLoad(
-  directory: string,
-  traffic: Traffic,
-  cpus: number | string = loadCore,
-): Promise<Load> {
+/** Writes the files of a workload into `directory`, a path or an index a line, and returns what sends it to a server. */
+export async function prepareLoad(directory: string, traffic: Traffic): Promise<Load> {
   const file = (name: string) => join(directory, name);
   await Bun.write(file("load.lua"), script);
-  await Bun.write(file(pathsFile), traffic.paths.join("\n"));
-  await Bun.write(file(orderFile), traffic.order.join("\n"));
+  await Bun.write(file("paths"), traffic.paths.join("\n"));
+  await Bun.write(file("order"), traffic.order.join("\n"));
   const headers = Object.entries(traffic.headers).map(([name, value]) => `${name}: ${value}`);
   await Bun.write(file("headers"), headers.join("\n"));
   const options = [
@@ -106,14 +99,14 @@ export async function prepareLoad(
 
   const sent = new Map<number, number>();
   return async (server, seconds) => {
-    const files = [file(pathsFile), file(orderFile), file("headers")];
+    const files = ["paths", "order", "headers"].map(file);
     // Each run goes on where the server's last one ended, whose last answers may still be in a cache.
     const before = sent.get(server.pid) ?? 0;
     const startAt = String(before % traffic.order.length);
     const command = ["wrk", ...options, `--duration=${seconds}s`, server.url, "--", ...files, startAt];
     forgetPeak(server.pid);
     const cpuBefore = cpuSeconds(server.pid);
-    const output = await runPinned(cpus, command);
+    const output = await runPinned(loadCore, command);
     const cpu = cpuSeconds(server.pid) - cpuBefore;
     const line = output.split("\n").find((each) => each.startsWith("{"));
     if (line === undefined) throw new BenchError(`wrk failed: ${output}`);

@@ -264,10 +264,7 @@ export class Pair {
   /** Users whom subscriptions and events can be about. */
   async loadUsers(): Promise<void> {
     for (const server of this.servers)
-      await server.load(
-        "users",
-        Array.from({ length: 10 }, (_, i) => user(i + 1)),
-      );
+      await server.load("users", [...Array.from({ length: 10 }, (_, i) => user(i + 1)), user(1001)]);
   }
 
   differs(how: string): void {

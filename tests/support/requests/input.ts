@@ -53,6 +53,9 @@ const given: ReadonlySet<string> = new Set(["times", "event-ids", "event-types",
 export class Known {
   readonly #values = new Map<string, string[]>();
 
+  /** @param others has what is not known here */
+  constructor(private readonly others?: Known) {}
+
   add(kind: string, ...added: string[]): void {
     const values = this.#values.get(kind) ?? [];
     values.push(...added.filter((value) => !values.includes(value)));
@@ -76,10 +79,14 @@ export class Known {
     }
   }
 
+  #of(kind: string): readonly string[] {
+    return this.#values.get(kind) ?? this.others?.#of(kind) ?? [];
+  }
+
   /** Puts what is known in place of marks; a kind of which nothing is known gives `unknown`. */
   resolve(text: string): string {
     return text.replace(marks, (_, index: string, kind: string) => {
-      const values = this.#values.get(kind) ?? [];
+      const values = this.#of(kind);
       return values[Number(index) % values.length] ?? unknown;
     });
   }

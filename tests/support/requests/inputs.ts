@@ -21,18 +21,23 @@ const ofRegistered: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
 };
 
 /**
- * Requests to any of the operations: of twenty, five are meant to be accepted, one is wrong in one place, and the others
- * are nonsense.
+ * Requests to any of the operations: valid ones, one of twenty that is wrong in one place, and nonsense.
+ * @param options.weights of operations by their names; 1 of others
+ * @param options.valid how many requests of twenty are meant to be accepted
  */
-export function inputs(operations: readonly Documented[]): fc.Arbitrary<Input> {
+export function inputs(
+  operations: readonly Documented[],
+  { weights = {}, valid = 5 }: { weights?: Readonly<Record<string, number>>; valid?: number } = {},
+): fc.Arbitrary<Input> {
   return fc.oneof(
     ...operations.map((operation) => {
       const faulty = faultsOf(operation).map(({ input }) => ({ ...input, isFaulty: true }));
-      return fc.oneof(
-        { weight: 5, arbitrary: inputOf(operation, true) },
-        { weight: 14, arbitrary: inputOf(operation, false) },
+      const arbitrary = fc.oneof(
+        { weight: valid, arbitrary: inputOf(operation, true) },
+        { weight: 19 - valid, arbitrary: inputOf(operation, false) },
         ...faulty.slice(0, 1).map(() => ({ weight: 1, arbitrary: fc.constantFrom(...faulty) })),
       );
+      return { weight: weights[operation.name] ?? 1, arbitrary };
     }),
   );
 }

@@ -3,7 +3,7 @@ import { redirectUri } from "../oauth.ts";
 import { mark } from "./input.ts";
 
 /** Texts that databases compare, fold, search and store in ways of their own. */
-export const oddTexts: readonly string[] = [
+const oddTexts: readonly string[] = [
   ...[
     `Chess|chess|CHESS|Chess Club|Cheß Club|Just Chatting|Music|search`,
     `Ninja|ninja|NINJA|Ninja Fox|ninja_fox|ninjafox|Ninja%|100%_sure|a_b_c|a\\b\\c|\\\\|\\%|%%%|___`,
@@ -21,15 +21,7 @@ export const oddTexts: readonly string[] = [
 ];
 
 /** Texts that no input may hold, or only some. */
-export const refusedTexts = [
-  "",
-  "a\u0000b",
-  "a\nb",
-  "\ud800",
-  "a\udc00b",
-  "x".repeat(201),
-  "\u007f\u0085\u2028",
-];
+const refusedTexts = ["", "a\u0000b", "a\nb", "\ud800", "a\udc00b", "x".repeat(201), "\u007f\u0085\u2028"];
 
 const odd = fc.oneof(
   { weight: 9, arbitrary: fc.constantFrom(...oddTexts.slice(0, 7)) },

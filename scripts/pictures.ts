@@ -5,7 +5,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { missingForPictures } from "../tests/support/chromium.ts";
-import { DevProcess } from "../tests/support/dev-process.ts";
+import { DevProcess } from "../tests/support/dev.ts";
 import { operator, signedIn, type Tab, welcomePage } from "../tests/support/pages.ts";
 import { subscribe } from "../tests/support/publishing.ts";
 import { adminKey, ServerClient, temporaryDirectory } from "../tests/support/server.ts";

@@ -1,8 +1,7 @@
 import { test } from "bun:test";
-import { expectAllOperations, expectAsDocumented } from "../support/as-documented.ts";
 import { backupsPath, madeBackup } from "../support/backups.ts";
 import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri } from "../support/oauth.ts";
-import type { OpenApiDocument } from "../support/openapi.ts";
+import { expectAllOperations, expectAsDocumented, type OpenApiDocument } from "../support/openapi.ts";
 import { publish, event as sample, settled, subscribe } from "../support/publishing.ts";
 import { adminKey, isOnPostgres, testServer } from "../support/server.ts";
 

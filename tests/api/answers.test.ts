@@ -1,5 +1,4 @@
 import { test } from "bun:test";
-import { type Call, expectAllOperations, expectAsDocumented } from "../support/as-documented.ts";
 import {
   authorizationRequest,
   loginUrl,
@@ -7,7 +6,12 @@ import {
   type TokenAnswer,
   userTokens,
 } from "../support/oauth.ts";
-import type { OpenApiDocument } from "../support/openapi.ts";
+import {
+  type Call,
+  expectAllOperations,
+  expectAsDocumented,
+  type OpenApiDocument,
+} from "../support/openapi.ts";
 import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import {
   category,

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { raffle, register } from "../support/event-types.ts";
-import { event as eventOf, publish, subscribe } from "../support/publishing.ts";
+import { event as eventOf, publish, raffle, register, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { json, testServer } from "../support/server.ts";

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { raffle, register } from "../support/event-types.ts";
-import { event as eventOf, publish, settled, subscriptionsPath } from "../support/publishing.ts";
+import {
+  event as eventOf,
+  publish,
+  raffle,
+  register,
+  settled,
+  subscriptionsPath,
+} from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { json, ownDirectory, ownServer, testServer } from "../support/server.ts";

@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { judged } from "../support/fuzz/judge.ts";
-import { FuzzedPlatform } from "../support/fuzz/platform.ts";
-import { keptLog } from "../support/kept-log.ts";
+import { FuzzedPlatform, judged } from "../support/fuzzed-platform.ts";
+import { keptLog } from "../support/log.ts";
 import type { OpenApiDocument } from "../support/openapi.ts";
 import { documented } from "../support/requests/documented.ts";
 import { inputs } from "../support/requests/inputs.ts";

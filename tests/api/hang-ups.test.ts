@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { keptLog } from "../support/kept-log.ts";
+import { keptLog } from "../support/log.ts";
 import { metric } from "../support/metrics.ts";
 import { exchange, RawClient } from "../support/raw-client.ts";
 import { adminKey, json, testServer } from "../support/server.ts";

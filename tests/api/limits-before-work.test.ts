@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { SignJWT } from "jose";
+import { audience, issuer, newKey, platformKeys } from "../support/oauth.ts";
 import { type OpenApiDocument, operations } from "../support/openapi.ts";
-import { audience, issuer, newKey, platformKeys } from "../support/platform-keys.ts";
 import { users } from "../support/real-data.ts";
 import { Clock, json, ownServer, testServer } from "../support/server.ts";
 

@@ -3,7 +3,7 @@ import { newOperatorKey } from "../../src/domain/operator-keys.ts";
 import { minute } from "../../src/domain/time.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
 import { type App, startApp } from "../../src/server/start.ts";
-import { keptLog } from "../support/kept-log.ts";
+import { keptLog } from "../support/log.ts";
 import { type OpenApiDocument, operations } from "../support/openapi.ts";
 import {
   adminKey,

@@ -3,7 +3,7 @@ import { exportSPKI, SignJWT } from "jose";
 import { platformJwtReader } from "../../src/api/http/platform-jwt.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import { minute, second } from "../../src/domain/time.ts";
-import { audience, issuer, newKey, platformKeys } from "../support/platform-keys.ts";
+import { audience, issuer, newKey, platformKeys } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
 import { Clock, json, ownServer, refusal, startServer, testServer } from "../support/server.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { day, hour, minute, second } from "../../src/domain/time.ts";
-import { keptLog } from "../support/kept-log.ts";
+import { keptLog } from "../support/log.ts";
 import { credentials, type Fields, signInServer } from "../support/oauth.ts";
 import { Clock } from "../support/server.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { raffle, register } from "../support/event-types.ts";
+import { raffle, register } from "../support/publishing.ts";
 import { json, testServer } from "../support/server.ts";
 
 const server = await testServer();

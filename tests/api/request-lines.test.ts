@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
 import { minute } from "../../src/domain/time.ts";
-import { keptLog } from "../support/kept-log.ts";
+import { keptLog } from "../support/log.ts";
 import { Clock, ownServer, testServer } from "../support/server.ts";
 
 const kept = keptLog();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { errorOf } from "../support/errors.ts";
-import { register } from "../support/event-types.ts";
+import { register } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownServer, testServer } from "../support/server.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { minute } from "../../src/domain/time.ts";
-import { keptLog } from "../support/kept-log.ts";
+import { keptLog } from "../support/log.ts";
 import { event, publish, sendDue, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { type Answer, ownReceiver } from "../support/receiver.ts";

@@ -1,6 +1,3 @@
-/*
- * A day of a platform in some minutes, on the real executable, with its accidents: bun tests/bench/day.ts --help
- */
 import { existsSync, readFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join, resolve } from "node:path";
@@ -9,8 +6,7 @@ import { buildOf } from "../../scripts/version.ts";
 import { seeded } from "../../src/dev/chance.ts";
 import { ndjson } from "../support/server.ts";
 import { accountOf, rowsOfFile, rowsOfPostgres } from "./day/account.ts";
-import { createApplications, type DayApplication } from "./day/applications.ts";
-import { Calls } from "./day/calls.ts";
+import { Calls, createApplications, type DayApplication } from "./day/applications.ts";
 import { Channels, shareAt, usernameOf } from "./day/events.ts";
 import { Incidents } from "./day/incidents.ts";
 import { Publisher } from "./day/publisher.ts";
@@ -21,6 +17,10 @@ import { Platform } from "./day/servers.ts";
 import { type Bench, benchmark, type Outcome, type Values } from "./support/bench.ts";
 import { BenchError } from "./support/processes.ts";
 import { percentile, table, whole } from "./support/report.ts";
+
+/*
+ * A day of a platform in some minutes, on the real executable, with its accidents: bun tests/bench/day.ts --help
+ */
 
 const about = `
 The executable runs as the platform of 10,000 channels and 300 applications: prompt, slow, failing, gone, at their limits,

@@ -1,19 +1,17 @@
+import { unusedPort } from "../support/ports.ts";
+import { backlog, retries } from "./delivery/backlog.ts";
+import { fanOut, filters } from "./delivery/fan-out.ts";
+import { hanging, latency } from "./delivery/latency.ts";
+import { receivers } from "./delivery/receivers.ts";
+import type { Part } from "./delivery/scene.ts";
+import { steady } from "./delivery/steady.ts";
+import { publish, throughput } from "./delivery/throughput.ts";
+import { benchmark } from "./support/bench.ts";
+
 /*
  * Throughput and latency of events and deliveries, and the effect of a slow endpoint, a wide fan-out and a backlog:
  * bun tests/bench/delivery.ts --help
  */
-import { unusedPort } from "../support/ports.ts";
-import { backlog } from "./delivery/backlog.ts";
-import { fanOut } from "./delivery/fan-out.ts";
-import { filters } from "./delivery/filters.ts";
-import { hanging, latency } from "./delivery/latency.ts";
-import { publish } from "./delivery/publish.ts";
-import { receivers } from "./delivery/receivers.ts";
-import { retries } from "./delivery/retries.ts";
-import type { Part } from "./delivery/scene.ts";
-import { steady } from "./delivery/steady.ts";
-import { throughput } from "./delivery/throughput.ts";
-import { benchmark } from "./support/bench.ts";
 
 const parts: Record<string, Part> = {
   throughput,

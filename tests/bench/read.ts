@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { availableFrameworks, frameworkDatabase, frameworks } from "./read/frameworks.ts";
 import {
   type Comparisons,
   describe,
@@ -9,9 +10,8 @@ import {
   workloads,
 } from "./read/measure.ts";
 import { type Bench, benchmark } from "./support/bench.ts";
-import { copyOfData, filledPlatform, publicUrl } from "./support/filled.ts";
-import { availableFrameworks, frameworkDatabase, frameworks } from "./support/frameworks.ts";
 import { mostIdleBytes, newToken, startOnAir } from "./support/onair.ts";
+import { copyOfData, filledPlatform, publicUrl } from "./support/platform.ts";
 import { residentBytes } from "./support/processes.ts";
 import { below, megabytes } from "./support/report.ts";
 

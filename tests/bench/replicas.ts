@@ -32,7 +32,7 @@ export interface Database {
 }
 
 /** Starts one. `cpus`: the cores that it is held to, as `taskset` takes them; else those of this process. */
-export async function startDatabase(cpus?: string): Promise<Database> {
+async function startDatabase(cpus?: string): Promise<Database> {
   const server = await startPostgres(["fsync=on", "shared_buffers=256MB"]);
   const sql = new SQL(server.url("postgres"), { max: 1 });
   await sql.unsafe("CREATE DATABASE onair");
@@ -92,7 +92,7 @@ async function roundOf({ onAir, databaseSeconds }: Store, receiver: Receiver): P
 }
 
 /** Both stores in turn: events that are published one by one and delivered to one endpoint. */
-export async function measureStores(bench: Bench, { rounds }: { rounds: number }): Promise<Outcome> {
+async function measureStores(bench: Bench, { rounds }: { rounds: number }): Promise<Outcome> {
   const database = await startDatabase();
   const sqlite = await startOnAir(bench, options);
   const postgres = await startOnAir(bench, { ...options, database: database.url });
@@ -162,7 +162,7 @@ const goals = { p50Ms: 8, p99Ms: 60, takeOverMs: 5_000 };
 const broadcasterOf = (n: number) => 1_001 + (n % applications);
 
 /** Two replicas, of which each publisher takes one after the other. */
-export async function measureSeveral(
+async function measureSeveral(
   bench: Bench,
   { rounds: kills, seconds }: { rounds: number; seconds: number },
 ): Promise<Outcome> {

@@ -1,7 +1,3 @@
-/*
- * The time of a search among a million users, its results compared with those of a plain search, and the cost of the
- * index while users are imported: bun tests/bench/search.ts --help
- */
 import { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -19,12 +15,16 @@ import { userSearch } from "../../src/store/sqlite/search.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import { type Bench, benchmark, type Outcome } from "./support/bench.ts";
-import { copyOfData, filledPlatform } from "./support/filled.ts";
-import { sampleUsers, usernameOf } from "./support/platform.ts";
+import { copyOfData, filledPlatform, sampleUsers, usernameOf } from "./support/platform.ts";
 import { BenchError } from "./support/processes.ts";
 import { below, median, megabytes, percent, percentile, table, whole } from "./support/report.ts";
 
-export const insertedAtOnce = 5_000;
+/*
+ * The time of a search among a million users, its results compared with those of a plain search, and the cost of the
+ * index while users are imported: bun tests/bench/search.ts --help
+ */
+
+const insertedAtOnce = 5_000;
 export const now = "2026-01-14T16:00:00Z";
 
 /** The users that are searched. */

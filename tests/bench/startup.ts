@@ -2,9 +2,15 @@ import { join } from "node:path";
 import { unusedPort } from "../support/ports.ts";
 import { firstRightAnswer, type Question } from "./startup/first-answer.ts";
 import { type Bench, benchmark } from "./support/bench.ts";
-import { copyOfData, filledPlatform, profileOf, publicUrl } from "./support/filled.ts";
 import { mostIdleBytes, newToken, serveCommand, serveEnvironment, startOnAir } from "./support/onair.ts";
-import { sampleUsers, usersPath } from "./support/platform.ts";
+import {
+  copyOfData,
+  filledPlatform,
+  profileOf,
+  publicUrl,
+  sampleUsers,
+  usersPath,
+} from "./support/platform.ts";
 import {
   BenchError,
   cpuNanoseconds,

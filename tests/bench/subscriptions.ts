@@ -5,7 +5,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
-import { register } from "../support/event-types.ts";
+import { register } from "../support/publishing.ts";
 import { benchmark } from "./support/bench.ts";
 import { load, newToken, type OnAir, startOnAir } from "./support/onair.ts";
 import { firstUserId, sampleUsers, usernameOf } from "./support/platform.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { createClient } from "../../src/client/onair.ts";
 import { faultPlan } from "../../src/dev/faults.ts";
-import { DevProcess } from "../support/dev-process.ts";
+import { DevProcess } from "../support/dev.ts";
 import { run } from "../support/process.ts";
 import { testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";

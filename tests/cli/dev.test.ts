@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Addresses, DevProcess } from "../support/dev-process.ts";
+import { type Addresses, DevProcess } from "../support/dev.ts";
 import { unusedPort } from "../support/ports.ts";
 import { expectFailure, RunningCommand, run } from "../support/process.ts";
 import { ownDirectory, testDirectory } from "../support/server.ts";

@@ -2,10 +2,9 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { giveTables } from "../support/migrated.ts";
 import { expectFailure, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
-import { ndjson, ownDirectory } from "../support/server.ts";
+import { giveTables, ndjson, ownDirectory } from "../support/server.ts";
 import { canMount, fillDisk, SmallDisk } from "../support/small-disk.ts";
 
 const manyUsers = 4_000;

@@ -6,8 +6,7 @@ import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { Clock, isOnPostgres, ownServer } from "../support/server.ts";
 import { newEvent } from "../support/store.ts";
-import { Rivals } from "../support/tenants/rivals.ts";
-import { broadcasters, eventNames, type Published, publishSome, Victim } from "../support/tenants/victims.ts";
+import { broadcasters, eventNames, type Published, publishSome, Rivals, Victim } from "../support/tenants.ts";
 import { until } from "../support/until.ts";
 
 /** `ONAIR_TEST_SEED=… bun test tests/delivery/tenants.test.ts` makes the choices of that seed again. */

@@ -5,7 +5,7 @@ import { openCredentials } from "../../src/dev/credentials.ts";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { exampleCategory, exampleChannel, exampleUser } from "../../src/domain/examples.ts";
 import { afterTests } from "../support/after-tests.ts";
-import { startPlatform } from "../support/dev-platform.ts";
+import { startPlatform } from "../support/dev.ts";
 import { find, type OpenApiDocument } from "../support/openapi.ts";
 import { testDirectory } from "../support/server.ts";
 

@@ -5,7 +5,7 @@ import { newWebhookSecret } from "../../src/delivery/signature.ts";
 import { openCredentials, saveCredentials } from "../../src/dev/credentials.ts";
 import type { DevPlatform } from "../../src/dev/platform.ts";
 import { afterThisTest } from "../support/after-tests.ts";
-import { startPlatform, type TestPlatform } from "../support/dev-platform.ts";
+import { startPlatform, type TestPlatform } from "../support/dev.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { ownDirectory, startServer } from "../support/server.ts";
 import { storedApplication } from "../support/store.ts";

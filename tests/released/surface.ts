@@ -8,7 +8,7 @@ import { settings } from "../../src/server/settings/config.ts";
 import { flagOf, mayBeInFile, names, variableOf } from "../../src/server/settings/setting-names.ts";
 import { hashOf } from "../../src/store/applied-migrations.ts";
 import { migrations } from "../../src/store/sqlite/migrations.ts";
-import { logEvents } from "../support/log-events.ts";
+import { logEvents } from "../support/log.ts";
 import { compareDocuments, compareSchemas, type Json } from "./documents.ts";
 import type { Break } from "./promises.ts";
 

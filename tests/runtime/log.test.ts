@@ -5,8 +5,7 @@ import { DomainError } from "../../src/domain/errors.ts";
 import { StoreError } from "../../src/domain/store.ts";
 import { minute, second } from "../../src/domain/time.ts";
 import { errorEvents, type LogLevel, RepeatedLines, type RequestLine } from "../../src/runtime/log.ts";
-import { keptLog } from "../support/kept-log.ts";
-import { logEvents } from "../support/log-events.ts";
+import { keptLog, logEvents } from "../support/log.ts";
 import { Clock } from "../support/server.ts";
 
 /** A log whose lines are kept, and its clock. */

@@ -6,7 +6,7 @@ import { engineSettings } from "../../src/server/engine-settings.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
 import { startApp } from "../../src/server/start.ts";
 import { storageAt } from "../../src/server/storage-at.ts";
-import { keptLog } from "../support/kept-log.ts";
+import { keptLog } from "../support/log.ts";
 import { isListening, unusedPort } from "../support/ports.ts";
 import { ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Stops } from "../../src/runtime/services.ts";
-import { keptLog } from "../support/kept-log.ts";
+import { keptLog } from "../support/log.ts";
 import { settle, VirtualTime } from "../support/virtual-time.ts";
 
 const second = 1_000;

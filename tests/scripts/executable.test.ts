@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { SignJWT } from "jose";
 import { Webhook } from "standardwebhooks";
-import { audience, issuer, newKey, platformKeys } from "../support/platform-keys.ts";
+import { audience, issuer, newKey, platformKeys } from "../support/oauth.ts";
 import { compiled, program, run, type ServerProcess, serve } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";

@@ -15,7 +15,7 @@ const names = ["former", "next"].map((name) => {
  * can be none.
  */
 function outcomes(value: number): unknown {
-  const program = join(import.meta.dir, "../support/half-open.ts");
+  const program = join(import.meta.dir, "fixtures/half-open.ts");
   const script = `ip link set lo up && echo ${value} >${setting} && exec "$@"`;
   const words = ["unshare", "--net", "sh", "-c", script, "sh", process.execPath, program, ...names];
   if (Bun.which("unshare") === null || Bun.which("ip") === null) return null;

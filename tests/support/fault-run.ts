@@ -16,7 +16,7 @@ interface Delivery {
 }
 
 /** A receiver that records, in little memory, which deliveries arrive and which rules they break. */
-export class DeliveryLedger {
+class DeliveryLedger {
   /** By `webhook-id`. */
   readonly #deliveries = new Map<string, Delivery>();
   readonly #problems = new Set<string>();
@@ -155,7 +155,7 @@ async function drained(counts: () => Promise<readonly StatusCount[]>): Promise<s
 }
 
 /** Waits for the server on a file of SQLite, which must be sound then. */
-export async function drainedFile(file: string): Promise<string[]> {
+async function drainedFile(file: string): Promise<string[]> {
   const db = new Database(file, { readonly: true });
   try {
     const statuses = db.prepare<StatusCount, []>(statusCounts);
@@ -171,7 +171,7 @@ export async function drainedFile(file: string): Promise<string[]> {
 }
 
 /** Waits for the servers on a database of PostgreSQL. */
-export async function drainedPostgres(url: string): Promise<string[]> {
+async function drainedPostgres(url: string): Promise<string[]> {
   const sql = new SQL(url, { max: 1 });
   try {
     return await drained(() => sql.unsafe(statusCounts));
@@ -212,7 +212,7 @@ export interface FaultRunOptions {
 }
 
 /** A run in progress. */
-export interface FaultRun {
+interface FaultRun {
   /** Resolves when every application has received a delivery since this call. */
   allServed(): Promise<void>;
   /** The number of acknowledged events and of received requests. */

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { until } from "./until.ts";
 
 /** An answer as received over the wire. */
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
@@ -18,7 +18,7 @@ const single = ["content-length", "transfer-encoding", "connection", "date", "co
  * Parses the answers to requests of these methods strictly, from text with one character per byte. Incomplete or
  * unrequested bytes are the `rest`. Throws if an answer is malformed. Interim answers (100) are included.
  */
-export function readAnswers(
+function readAnswers(
   text: string,
   methods: readonly string[],
 ): { readonly answers: readonly RawAnswer[]; readonly rest: string } {

@@ -19,9 +19,8 @@ import { openPostgresStore } from "../../src/postgres/store.ts";
 import { readDatabaseUrl } from "../../src/store/location.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import { afterTests, afterThisTest } from "./after-tests.ts";
-import { giveTables } from "./migrated.ts";
 import { databaseFor, emptyDatabase } from "./postgres.ts";
-import { isOnPostgres, ownDirectory, temporaryDirectory } from "./server.ts";
+import { giveTables, isOnPostgres, ownDirectory, temporaryDirectory } from "./server.ts";
 
 /** A test's store. */
 export interface TestStore {

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { clientPackages } from "../../scripts/release/clients.ts";
 import { afterThisTest } from "../support/after-tests.ts";
-import { commandOf, hasGo, programEnvironment } from "../support/documented-programs.ts";
+import { commandOf, hasGo, programEnvironment } from "../support/documented.ts";
 import { accept, Browser, challengeFor, loginUrl, parameter, redirectUri } from "../support/oauth.ts";
 import { RunningCommand } from "../support/process.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";

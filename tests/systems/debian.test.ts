@@ -107,7 +107,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
       expect((await restart(usable)).code).toBe(0);
       const before = await state("MainPID");
 
-      const program = join(import.meta.dir, "../support/steady-publisher.ts");
+      const program = join(import.meta.dir, "fixtures/steady-publisher.ts");
       const publisher = Bun.spawn([...machine.inItsNetwork, process.execPath, program, adminKey], {
         stdin: "pipe",
         stdout: "pipe",

@@ -5,7 +5,7 @@ import { openCredentials } from "../../src/dev/credentials.ts";
 import type { DevPlatform } from "../../src/dev/platform.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { browserContext, chromium } from "../support/chromium.ts";
-import { startPlatform } from "../support/dev-platform.ts";
+import { startPlatform } from "../support/dev.ts";
 import { Tab, violations } from "../support/pages.ts";
 import { json, testDirectory } from "../support/server.ts";
 

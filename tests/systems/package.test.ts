@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterTests } from "../support/after-tests.ts";
 import { chromium, startChromium } from "../support/chromium.ts";
-import { type Addresses, DevProcess } from "../support/dev-process.ts";
+import { type Addresses, DevProcess } from "../support/dev.ts";
 import { testListener } from "../support/listener.ts";
 import { event, example, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";

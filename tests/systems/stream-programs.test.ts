@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { newWebhookSecret } from "../../src/delivery/signature.ts";
 import { type ApiFault, startApiProxy } from "../../src/dev/faults.ts";
 import { afterThisTest } from "../support/after-tests.ts";
+import { scriptedFaults } from "../support/dev.ts";
 import {
   commandOf,
   type DocumentedProgram,
   documentedPrograms,
   programEnvironment,
-} from "../support/documented-programs.ts";
+} from "../support/documented.ts";
 import { metric } from "../support/metrics.ts";
 import { RunningCommand } from "../support/process.ts";
 import { event, example, publish, subscribe } from "../support/publishing.ts";
-import { scriptedFaults } from "../support/scripted-faults.ts";
 import {
   ownDirectory,
   ownServer,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { WelcomeFacts } from "../../src/web/session.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 import { chromium } from "../support/chromium.ts";
-import { startPlatform } from "../support/dev-platform.ts";
+import { startPlatform } from "../support/dev.ts";
 import { type Tab, violations, welcomePage } from "../support/pages.ts";
 import { hasProxy, startPlainProxy } from "../support/proxies.ts";
 import { ownDirectory, ownServer } from "../support/server.ts";

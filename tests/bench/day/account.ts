@@ -59,7 +59,7 @@ export async function* rowsOfPostgres(url: string): AsyncGenerator<readonly Row[
 }
 
 /** What became of the deliveries of the applications of one kind. */
-export interface KindOutcome {
+interface KindOutcome {
   readonly name: string;
   readonly about: string;
   readonly applications: number;

@@ -19,7 +19,7 @@ export interface Examined {
 }
 
 /** All that the page shows. */
-export interface DayReport {
+interface DayReport {
   /** Of the platform: for example "one server on SQLite". */
   readonly platform: string;
   /** Name and value of what the run was made with. */

@@ -1,8 +1,7 @@
 import { join } from "node:path";
-import { atOnce, type Behaviour, behaviours, steady } from "../support/behaviours.ts";
 import { applicationPages, type OnAir } from "../support/onair.ts";
 import { BenchError, cpuSeconds, peakResidentBytes } from "../support/processes.ts";
-import type { Certificate } from "../support/receiver.ts";
+import { atOnce, type Behaviour, behaviours, type Certificate, steady } from "../support/receiver.ts";
 import { atLeast, type Goal, inRounds, medians, megabytes, table, whole } from "../support/report.ts";
 import { broadcasters, type DeliveryBench, type Part, type Scene, withScene } from "./scene.ts";
 import { whilePending } from "./throughput.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Ratio } from "../support/report.ts";
+import type { Ratio } from "./load.ts";
 import { type Comparison, judge } from "./measure.ts";
 
 const exactly = (value: number): Ratio => ({ median: value, lowest: value, highest: value });

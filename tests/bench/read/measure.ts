@@ -1,31 +1,33 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { seeded } from "../../../src/dev/chance.ts";
-import { distinctRanks, zipfRanks } from "../../support/ranks.ts";
-import { type Framework, requireEqualAnswers, startFramework } from "../support/frameworks.ts";
-import { usernameOf, usersPath } from "../support/platform.ts";
+import { distinctRanks, usernameOf, usersPath, zipfRanks } from "../support/platform.ts";
 import { residentBytes, type Server } from "../support/processes.ts";
 import {
   type Goal,
-  type Measured,
-  measureInTurn,
-  medianOf,
   megabytes,
   microseconds,
   milliseconds,
-  type Pace,
   percent,
+  table,
+  whole,
+} from "../support/report.ts";
+import { type Framework, requireEqualAnswers, startFramework } from "./frameworks.ts";
+import {
+  type Measured,
+  measureInTurn,
+  medianOf,
+  type Pace,
+  prepareLoad,
   type Ratio,
   ratio,
   ratioOf,
   requireSameAnswers,
-  table,
-  whole,
-} from "../support/report.ts";
-import { prepareLoad, type Traffic } from "../support/wrk.ts";
+  type Traffic,
+} from "./load.ts";
 
 /** The requests sent to the servers, which answer all of them with 200. */
-export interface Workload {
+interface Workload {
   readonly name: string;
   readonly title: string;
   readonly traffic: Traffic;
@@ -99,7 +101,7 @@ export interface Floor {
 /** Below this share of its core, a server was delayed by the load generator or by other work on the machine. */
 export const undisturbed = 0.9;
 /** Below this share, caches were cold after each interruption, so that its CPU time is not comparable either. */
-export const measurable = 0.3;
+const measurable = 0.3;
 
 /**
  * Compares requests per second, or CPU time if the run was disturbed. A floor that cannot be judged is missed.
@@ -133,7 +135,7 @@ export interface Setting {
 }
 
 /** The runs of a server, and its memory before the first of them. */
-export interface MeasuredServer extends Measured {
+interface MeasuredServer extends Measured {
   readonly idleBytes: number;
 }
 

@@ -43,7 +43,7 @@ const slowMs = 300;
 const failsEach = 5;
 
 /** Endpoints of webhooks by path: prompt, slow, failing. */
-export class SoakReceivers extends Latencies {
+class SoakReceivers extends Latencies {
   /** The numbers of the events that the prompt one has got. */
   readonly prompt = new Set<number>();
   requests = 0;
@@ -76,7 +76,7 @@ export class SoakReceivers extends Latencies {
 }
 
 /** Clients of the event stream. */
-export class SoakStreams extends Latencies {
+class SoakStreams extends Latencies {
   #open: AbortController[] = [];
 
   open(server: ServerProcess, token: string, count: number): void {

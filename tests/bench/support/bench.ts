@@ -23,7 +23,7 @@ interface Option {
   readonly most?: number;
 }
 
-export type OptionSet = Readonly<Record<string, Option>>;
+type OptionSet = Readonly<Record<string, Option>>;
 
 /** What the options are for a run. */
 export type Values<Options extends OptionSet> = {
@@ -49,7 +49,7 @@ const text = (help: string): Option => ({ default: null, help });
  * Reads the options of a benchmark and those that all have. Ends the process after `--help`, and where an option is
  * wrong, with 2 and a sentence that says so.
  */
-export function readOptions<Options extends OptionSet>(
+function readOptions<Options extends OptionSet>(
   about: string,
   own: Options,
   { parts, ofExecutable }: { readonly parts: readonly string[]; readonly ofExecutable: boolean },

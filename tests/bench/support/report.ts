@@ -1,6 +1,3 @@
-import { BenchError, type Server } from "./processes.ts";
-import type { Load, Run } from "./wrk.ts";
-
 /** The middle value. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -34,82 +31,6 @@ export async function inRounds<T>(rounds: number, measure: (round: number) => Pr
   const results: T[] = [];
   while (results.length < rounds) results.push(await measure(results.length));
   return results;
-}
-
-/** The runs of one server, one for each round. */
-export interface Measured {
-  readonly name: string;
-  readonly runs: readonly Run[];
-}
-
-/** A server, and what it is loaded with. */
-export interface Contender {
-  readonly name: string;
-  readonly server: Server;
-  readonly load: Load;
-}
-
-/** So long On Air is being compiled under load, and its caches fill. */
-const warmUpSeconds = 20;
-
-/** How often and for how long each server is loaded. */
-export interface Pace {
-  readonly rounds: number;
-  readonly seconds: number;
-}
-
-/** Loads the servers in turn, `rounds` times after one round of warming up that does not count. */
-export async function measureInTurn(
-  contenders: readonly Contender[],
-  { rounds, seconds }: Pace,
-): Promise<Measured[]> {
-  const measured = contenders.map(({ name }) => ({ name, runs: [] as Run[] }));
-  for (let round = 0; round <= rounds; round++) {
-    for (const [i, { server, load }] of contenders.entries()) {
-      const warmUp = round === 0;
-      const run = await load(server, warmUp ? Math.max(seconds, warmUpSeconds) : seconds);
-      if (!warmUp) measured[i]?.runs.push(run);
-    }
-  }
-  return measured;
-}
-
-/** Node's and Fastify's own headers are a part of a short answer; a 304 or half a page would be less than that. */
-const sizeTolerance = 0.2;
-
-/**
- * Catches answers that are not what they were before the load, such as 304s, which wrk does not tell apart: the mean
- * answer of the servers must be of about the same size.
- */
-export function requireSameAnswers(measured: readonly Measured[]): void {
-  const sizes = measured.map(({ runs }) => median(runs.map((run) => run.bytesPerAnswer)));
-  if (Math.max(...sizes) <= Math.min(...sizes) * (1 + sizeTolerance)) return;
-  const shown = measured.map(({ name }, i) => `${name} ${sizes[i]?.toFixed(0)}`).join(", ");
-  throw new BenchError(`The servers did not answer the same; mean bytes: ${shown}`);
-}
-
-/** The median of a figure over the rounds. */
-export function medianOf({ runs }: Measured, figure: keyof Run): number {
-  return median(runs.map((run) => run[figure]));
-}
-
-/** How one server compares to another, round by round; 1 is as good, less is worse. */
-export interface Ratio {
-  readonly median: number;
-  readonly lowest: number;
-  readonly highest: number;
-}
-
-export function ratioOf(
-  one: Measured,
-  other: Measured,
-  figure: "requestsPerSecond" | "cpuMicroseconds",
-): Ratio {
-  const ratios = one.runs.map((run, round) => {
-    const [mine, theirs] = [run[figure], other.runs[round]?.[figure] ?? Number.NaN];
-    return figure === "requestsPerSecond" ? mine / theirs : theirs / mine;
-  });
-  return { median: median(ratios), lowest: Math.min(...ratios), highest: Math.max(...ratios) };
 }
 
 /** Lines of a table whose columns stand under each other; the first is to the left, the others to the right. */
@@ -179,9 +100,4 @@ export const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
 
 export function megabytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(0)} MB`;
-}
-
-/** A ratio with its range over the rounds: 0.82 (0.79 to 0.84). */
-export function ratio({ median, lowest, highest }: Ratio): string {
-  return `${median.toFixed(2)} (${lowest.toFixed(2)} to ${highest.toFixed(2)})`;
 }

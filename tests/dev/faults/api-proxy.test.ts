@@ -4,10 +4,10 @@ import { createClient, stream } from "../../../src/client/onair.ts";
 import { type ApiFault, startApiProxy } from "../../../src/dev/faults.ts";
 import type { WelcomeFacts } from "../../../src/web/session.ts";
 import { afterTests, afterThisTest } from "../../support/after-tests.ts";
+import { scriptedFaults } from "../../support/dev.ts";
 import { hasProxy, startPlainProxy } from "../../support/proxies.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
 import { users } from "../../support/real-data.ts";
-import { scriptedFaults } from "../../support/scripted-faults.ts";
 import { json, ownServer, testServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { startWebhookProxy, type WebhookFault } from "../../../src/dev/faults.ts";
 import { afterTests } from "../../support/after-tests.ts";
+import { scriptedFaults } from "../../support/dev.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
 import { users } from "../../support/real-data.ts";
 import { testReceiver } from "../../support/receiver.ts";
-import { scriptedFaults } from "../../support/scripted-faults.ts";
 import { json, testServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 

@@ -16,7 +16,7 @@ import {
   type ShownBackup,
 } from "../../support/backups.ts";
 import { FakeS3 } from "../../support/fake-s3.ts";
-import { keptLog } from "../../support/kept-log.ts";
+import { keptLog } from "../../support/log.ts";
 import { run } from "../../support/process.ts";
 import { users } from "../../support/real-data.ts";
 import { Clock, json, ownDirectory, ownServer, type TestServer } from "../../support/server.ts";

@@ -13,9 +13,15 @@ import {
   madeBackup,
   type ShownBackup,
 } from "../../support/backups.ts";
-import { giveTables } from "../../support/migrated.ts";
 import { users } from "../../support/real-data.ts";
-import { json, ownDirectory, ownServer, type TestServer, testDirectory } from "../../support/server.ts";
+import {
+  giveTables,
+  json,
+  ownDirectory,
+  ownServer,
+  type TestServer,
+  testDirectory,
+} from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 
 // Backups while they are made, and of a database that is damaged.

@@ -4,8 +4,7 @@ import { appliedSteps, migrateDatabase, schemaSteps } from "../../../src/postgre
 import { openPool, type Postgres } from "../../../src/postgres/pool.ts";
 import { openPostgres, openPostgresReader } from "../../../src/postgres/store.ts";
 import { readDatabaseUrl } from "../../../src/store/location.ts";
-import { bareDatabase, emptyDatabase, hasPostgres } from "../../support/postgres.ts";
-import { ownPostgres } from "../../support/postgres-stores.ts";
+import { bareDatabase, emptyDatabase, hasPostgres, ownPostgres } from "../../support/postgres.ts";
 import { expectFailure, run } from "../../support/process.ts";
 import { startServer } from "../../support/server.ts";
 import { newEvent, subscriber } from "../../support/store.ts";

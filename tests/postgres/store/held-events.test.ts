@@ -3,8 +3,7 @@ import { postgresDialect } from "../../../src/postgres/dialect.ts";
 import type { Postgres } from "../../../src/postgres/pool.ts";
 import { eventTypeStore } from "../../../src/store/drizzle/event-types.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
-import { hasPostgres } from "../../support/postgres.ts";
-import { ownPostgres } from "../../support/postgres-stores.ts";
+import { hasPostgres, ownPostgres } from "../../support/postgres.ts";
 import { newEvent, storedAt, subscriber } from "../../support/store.ts";
 
 setDefaultTimeout(60_000);

@@ -3,8 +3,7 @@ import { Notifications, notify, topic } from "../../../src/postgres/notification
 import { openPool } from "../../../src/postgres/pool.ts";
 import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
-import { bareDatabase, hasPostgres } from "../../support/postgres.ts";
-import { ownPostgres } from "../../support/postgres-stores.ts";
+import { bareDatabase, hasPostgres, ownPostgres } from "../../support/postgres.ts";
 import { storedApplication } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 

@@ -2,8 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Store } from "../../../src/domain/store.ts";
 import { codeChallenge } from "../../../src/domain/tokens.ts";
 import { consents } from "../../../src/postgres/schema.ts";
-import { hasPostgres } from "../../support/postgres.ts";
-import { ownPostgres, waitingForLocks } from "../../support/postgres-stores.ts";
+import { hasPostgres, ownPostgres, waitingForLocks } from "../../support/postgres.ts";
 import { storedApplication } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 

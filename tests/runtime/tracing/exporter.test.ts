@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { SpanExporter, Tracer } from "../../../src/runtime/tracing.ts";
 import { version } from "../../../src/runtime/version.ts";
 import { ownCollector, valuesOf } from "../../support/collector.ts";
-import { keptLog } from "../../support/kept-log.ts";
+import { keptLog } from "../../support/log.ts";
 import { until } from "../../support/until.ts";
 
 /** An exporter to an endpoint, with the lines that it logs. */

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { readTraceparent } from "../../../src/runtime/tracing.ts";
 import { type CollectedSpan, ownCollector } from "../../support/collector.ts";
-import { keptLog } from "../../support/kept-log.ts";
+import { keptLog } from "../../support/log.ts";
 import { metric, metricsText } from "../../support/metrics.ts";
 import { event, publish, publishAll, settled, subscribe } from "../../support/publishing.ts";
 import { users } from "../../support/real-data.ts";

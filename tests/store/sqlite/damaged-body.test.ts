@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { keptLog } from "../../support/kept-log.ts";
+import { keptLog } from "../../support/log.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
 import { ownReceiver } from "../../support/receiver.ts";
 import { json, ownDirectory, ownServer } from "../../support/server.ts";

@@ -26,7 +26,7 @@ export function update(on: Platform, application: KnownApplication, changes: App
   );
 }
 
-export const changeUrl = (on: Platform, application: KnownApplication) =>
+const changeUrl = (on: Platform, application: KnownApplication) =>
   update(on, application, { webhook_url: on.newUrl() });
 
 export function rotate(on: Platform, application: KnownApplication) {
@@ -50,7 +50,7 @@ export async function setFilters(on: Platform, application: KnownApplication, to
     on.promises.problems.push(`${application.id} has not the filters "${to}", which were acknowledged`);
 }
 
-export function removeApplication(on: Platform, application: KnownApplication) {
+function removeApplication(on: Platform, application: KnownApplication) {
   application.wasDisabled = true;
   return unsubscribing(
     on,
@@ -68,7 +68,7 @@ export const removeUser = (on: Platform, broadcaster: number) =>
   );
 
 /** Removes the subscription to a broadcaster, or makes it where there is none. */
-export async function switchSubscription(on: Platform, application: KnownApplication, broadcaster: number) {
+async function switchSubscription(on: Platform, application: KnownApplication, broadcaster: number) {
   const its = [...on.promises.subscriptions.values()].filter(
     (one) => one.application === application && one.broadcaster === broadcaster,
   );

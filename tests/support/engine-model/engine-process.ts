@@ -23,7 +23,7 @@ export type Gate = `${"to" | "from"} ${Way}`;
 const longestUnknownMs = 10 * second;
 
 /** Held-up calls of one process to the store, in order. */
-export class Gates {
+class Gates {
   readonly #closed = new Set<Gate>();
   readonly #waiting = new Set<{ readonly gate: Gate; readonly pass: () => void }>();
   readonly #failures = new Map<Way, number>();
@@ -101,7 +101,7 @@ export class Gates {
 }
 
 /** The store as a process sees it. */
-export function gatedStore(store: Store, gates: Gates): Store {
+function gatedStore(store: Store, gates: Gates): Store {
   const { applications, deliveries, endpoints, events, replays, subscriptions, users } = store;
   return {
     ...store,

@@ -6,7 +6,7 @@ import { BatchRefused, DomainError } from "../../../src/domain/errors.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { day, hour, second } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
-import { keptLog } from "../kept-log.ts";
+import { keptLog } from "../log.ts";
 import { loggedDeliveries, newEvent, storedApplication, type TestStore } from "../store.ts";
 import { VirtualTime } from "../virtual-time.ts";
 import { type EngineProcess, engineProcess, type Start } from "./engine-process.ts";
@@ -50,7 +50,7 @@ export interface KnownApplication {
   replays: number;
 }
 
-export const newlyKnown = (id: string): KnownApplication => ({
+const newlyKnown = (id: string): KnownApplication => ({
   id,
   committed: null,
   changing: 0,

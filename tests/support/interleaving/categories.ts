@@ -279,7 +279,7 @@ abstract class Versioned {
 }
 
 /** A category that is always there and in which nobody is live. Several may change it at once. */
-export class Standing extends Versioned {
+class Standing extends Versioned {
   constructor(world: World, number: number) {
     super(world, 1 + number);
   }

@@ -2,7 +2,7 @@ import type { Documented, JsonSchema, Parameter } from "./documented.ts";
 import { type Input, validInput } from "./input.ts";
 
 /** A request that is valid but for one parameter or field, and what its answer must say. */
-export interface Faulty {
+interface Faulty {
   readonly input: Input;
   /** What is wrong. */
   readonly how: string;

@@ -80,7 +80,7 @@ export class Known {
   }
 
   #of(kind: string): readonly string[] {
-    return this.#values.get(kind) ?? this.others?.#of(kind) ?? [];
+    return this.#values.get(kind) ?? (this.others ? this.others.#of(kind) : []);
   }
 
   /** Puts what is known in place of marks; a kind of which nothing is known gives `unknown`. */

@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { crossOrigin } from "../../../src/api/public/listener.ts";
 import { secretHash } from "../../../src/domain/tokens.ts";
-import { copyOfYardstickDatabase, type Filled, publicUrl } from "./filled.ts";
-import { rateLimit } from "./onair.ts";
-import { BenchError, type Server, startPinnedServer } from "./processes.ts";
-import type { Traffic } from "./wrk.ts";
+import { rateLimit } from "../support/onair.ts";
+import { copyOfYardstickDatabase, type Filled, publicUrl } from "../support/platform.ts";
+import { BenchError, type Server, startPinnedServer } from "../support/processes.ts";
+import type { Traffic } from "./load.ts";
 
 /** Servers in other stacks, in `tests/bench/yardsticks`: they do the work that On Air does, as their users write it. */
 export const frameworks = ["Fastify", "Hono"] as const;

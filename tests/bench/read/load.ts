@@ -8,7 +8,8 @@ import {
   residentBytes,
   runPinned,
   type Server,
-} from "./processes.ts";
+} from "../support/processes.ts";
+import { median } from "../support/report.ts";
 
 /** The requests of a workload: distinct ones, and the order in which they are sent, over and over. */
 export interface Traffic {
@@ -130,4 +131,85 @@ export async function prepareLoad(directory: string, traffic: Traffic): Promise<
       peakBytes: peakResidentBytes(server.pid),
     };
   };
+}
+
+/** The runs of one server, one for each round. */
+export interface Measured {
+  readonly name: string;
+  readonly runs: readonly Run[];
+}
+
+/** A server, and what it is loaded with. */
+interface Contender {
+  readonly name: string;
+  readonly server: Server;
+  readonly load: Load;
+}
+
+/** So long On Air is being compiled under load, and its caches fill. */
+const warmUpSeconds = 20;
+
+/** How often and for how long each server is loaded. */
+export interface Pace {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+/** Loads the servers in turn, `rounds` times after one round of warming up that does not count. */
+export async function measureInTurn(
+  contenders: readonly Contender[],
+  { rounds, seconds }: Pace,
+): Promise<Measured[]> {
+  const measured = contenders.map(({ name }) => ({ name, runs: [] as Run[] }));
+  for (let round = 0; round <= rounds; round++) {
+    for (const [i, { server, load }] of contenders.entries()) {
+      const warmUp = round === 0;
+      const run = await load(server, warmUp ? Math.max(seconds, warmUpSeconds) : seconds);
+      if (!warmUp) measured[i]?.runs.push(run);
+    }
+  }
+  return measured;
+}
+
+/** Node's and Fastify's own headers are a part of a short answer; a 304 or half a page would be less than that. */
+const sizeTolerance = 0.2;
+
+/**
+ * Catches answers that are not what they were before the load, such as 304s, which wrk does not tell apart: the mean
+ * answer of the servers must be of about the same size.
+ */
+export function requireSameAnswers(measured: readonly Measured[]): void {
+  const sizes = measured.map(({ runs }) => median(runs.map((run) => run.bytesPerAnswer)));
+  if (Math.max(...sizes) <= Math.min(...sizes) * (1 + sizeTolerance)) return;
+  const shown = measured.map(({ name }, i) => `${name} ${sizes[i]?.toFixed(0)}`).join(", ");
+  throw new BenchError(`The servers did not answer the same; mean bytes: ${shown}`);
+}
+
+/** The median of a figure over the rounds. */
+export function medianOf({ runs }: Measured, figure: keyof Run): number {
+  return median(runs.map((run) => run[figure]));
+}
+
+/** How one server compares to another, round by round; 1 is as good, less is worse. */
+export interface Ratio {
+  readonly median: number;
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+export function ratioOf(
+  one: Measured,
+  other: Measured,
+  figure: "requestsPerSecond" | "cpuMicroseconds",
+): Ratio {
+  const ratios = one.runs.map((run, round) => {
+    const [mine, theirs] = [run[figure], other.runs[round]?.[figure] ?? Number.NaN];
+    return figure === "requestsPerSecond" ? mine / theirs : theirs / mine;
+  });
+  return { median: median(ratios), lowest: Math.min(...ratios), highest: Math.max(...ratios) };
+}
+
+/** A ratio with its range over the rounds: 0.82 (0.79 to 0.84). */
+export function ratio({ median, lowest, highest }: Ratio): string {
+  return `${median.toFixed(2)} (${lowest.toFixed(2)} to ${highest.toFixed(2)})`;
 }

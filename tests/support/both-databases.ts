@@ -1,11 +1,11 @@
-import { everything } from "../../../src/domain/deliveries.ts";
-import { noticeLimits } from "../../../src/domain/notices.ts";
-import { day } from "../../../src/domain/time.ts";
-import { streamPath } from "../event-stream.ts";
-import { ownListener } from "../listener.ts";
-import { loginUrl } from "../oauth.ts";
-import { adminKey, Clock, startServer, type TestServer, temporaryDirectory, user } from "../server.ts";
-import { until } from "../until.ts";
+import { everything } from "../../src/domain/deliveries.ts";
+import { noticeLimits } from "../../src/domain/notices.ts";
+import { day } from "../../src/domain/time.ts";
+import { streamPath } from "./event-stream.ts";
+import { ownListener } from "./listener.ts";
+import { loginUrl } from "./oauth.ts";
+import { adminKey, Clock, startServer, type TestServer, temporaryDirectory, user } from "./server.ts";
+import { until } from "./until.ts";
 
 /** A request, in the words of the server on SQLite. */
 export interface Call {
@@ -72,7 +72,7 @@ async function begun({ body }: Response): Promise<string> {
  * Whether an answer may be shorter at times: a stream that is slow, and a list of deliveries, of which SQLite reads for
  * some milliseconds. A difference counts only if it remains when the request is repeated.
  */
-export const mayBeCutShort = ({ method, path }: Call) =>
+const mayBeCutShort = ({ method, path }: Call) =>
   method === "GET" && (path.startsWith(streamPath) || /\/deliveries(\?|$)/.test(path));
 
 /** Durations. */
@@ -138,7 +138,7 @@ const named = /^(?:[0-7][0-9A-HJKMNP-TV-Z]{25}$|onair_|whsec_)/;
 const words = /[\w-]{13,}/g;
 
 /** Which generated value of one server stands for which of the other, by their first appearance in the same place. */
-export class Counterparts {
+class Counterparts {
   readonly #toOther = new Map<string, string>();
   readonly #toOne = new Map<string, string>();
 

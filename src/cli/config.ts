@@ -1,9 +1,8 @@
 import type { Finding } from "../domain/findings.ts";
 import { examine } from "../operations/checks/checks.ts";
 import { checkArguments } from "../server/settings/command-line.ts";
-import { checkConfig, type Environment } from "../server/settings/read-config.ts";
-import { settingOptions } from "../server/settings/setting-names.ts";
-import { settingsWithSources } from "../server/settings/shown-settings.ts";
+import { type CheckedConfig, checkConfig, type Environment } from "../server/settings/read-config.ts";
+import { settingOptions, settingsWithSources } from "../server/settings/shown-settings.ts";
 import { databaseAt } from "../server/storage-at.ts";
 import { databaseCheckProgram } from "../thread-programs.ts";
 import { readWord, switches } from "./arguments.ts";
@@ -68,8 +67,8 @@ function noteProblems(findings: readonly Finding[]): void {
   }
 }
 
-async function show(checked: Parameters<typeof settingsWithSources>[0], json: boolean): Promise<number> {
-  const list = settingsWithSources(checked);
+async function show({ config, sources }: CheckedConfig, json: boolean): Promise<number> {
+  const list = settingsWithSources(config, sources);
   if (json) await print(JSON.stringify({ data: list }));
   else {
     const width = Math.max(...list.map(({ name }) => name.length));

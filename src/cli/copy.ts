@@ -6,8 +6,7 @@ import { command, switches, valued } from "./arguments.ts";
 import { requireDatabase } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
 import type { Output } from "./output/output.ts";
-import { counted, note, print, stopwatch, table } from "./output/print.ts";
-import { type Progress, showProgress } from "./output/progress.ts";
+import { counted, note, type Progress, print, showProgress, stopwatch, table } from "./output/print.ts";
 
 const help = `Usage: onair copy --from SOURCE --to TARGET [options]
 

@@ -9,17 +9,15 @@ import { type AdminApi, type Fields, isServed, withAdminApi } from "./calls/admi
 import { allDeliveries, type DeliveriesApi, type Delivery, ownDeliveries } from "./calls/deliveries.ts";
 import { forward, secretHint } from "./calls/forward.ts";
 import { askingAgain, poll } from "./calls/http.ts";
-import { applicationId } from "./calls/names.ts";
+import { applicationId, didYouMeanType } from "./calls/names.ts";
 import { Profiles } from "./calls/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./calls/public-api.ts";
 import { NoDataError, namesData, readTarget, type Target, targetOptions } from "./calls/target.ts";
-import { failed, ok, UsageError } from "./command.ts";
-import { didYouMeanType } from "./event-types.ts";
+import { failed, ok, UsageError, untilEnded } from "./command.ts";
 import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
 import type { Output } from "./output/output.ts";
 import { note, print, recordLines, type Screen, table, tableWriter } from "./output/print.ts";
 import { type RedeliveryOptions, replay } from "./replays.ts";
-import { untilEnded } from "./signals.ts";
 
 type Attempt = Delivery["attempts"][number];
 type Request = NonNullable<Delivery["request"]>;

@@ -12,11 +12,10 @@ import { logLevels } from "../runtime/log.ts";
 import { heldBack, terminalOn } from "../runtime/terminal.ts";
 import type { Config } from "../server/settings/config.ts";
 import { type CheckedConfig, checkConfig, type Environment, sound } from "../server/settings/read-config.ts";
-import { settingOptions, settingsHelp, unknownVariables } from "../server/settings/setting-names.ts";
+import { settingOptions, settingsHelp, unknownVariables } from "../server/settings/shown-settings.ts";
 import { readNumber, switches, valued } from "./arguments.ts";
 import { devProfile, type Profile, Profiles } from "./calls/profiles.ts";
-import { type Command, UsageError } from "./command.ts";
-import { onSignals, onTermination } from "./signals.ts";
+import { type Command, onSignals, onTermination, UsageError } from "./command.ts";
 
 const defaults = { data: ".onair", allowPrivateWebhooks: "true", portal: "true" } as const;
 const ownOptions = {

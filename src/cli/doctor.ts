@@ -3,7 +3,7 @@ import { examine } from "../operations/checks/checks.ts";
 import { logLevels } from "../runtime/log.ts";
 import { commit, version, versionWithCommit } from "../runtime/version.ts";
 import { checkConfig, type Environment } from "../server/settings/read-config.ts";
-import { settingOptions, settingsHelp } from "../server/settings/setting-names.ts";
+import { settingOptions, settingsHelp } from "../server/settings/shown-settings.ts";
 import { databaseAt } from "../server/storage-at.ts";
 import { locationOf, shownDataLocation } from "../store/location.ts";
 import { databaseCheckProgram } from "../thread-programs.ts";

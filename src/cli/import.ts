@@ -19,11 +19,9 @@ import { command, switches } from "./arguments.ts";
 import { isServed, withAdminApi } from "./calls/admin-api.ts";
 import { Unreachable, withRefusedLines } from "./calls/http.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
-import { stoppedByUser } from "./command.ts";
+import { onTermination, stoppedByUser } from "./command.ts";
 import { isTyped, lineEnds, sizeOf, streamOf } from "./input.ts";
-import { megabytes, note, printReport, stopwatch } from "./output/print.ts";
-import { type Progress, showProgress } from "./output/progress.ts";
-import { onTermination } from "./signals.ts";
+import { megabytes, note, type Progress, printReport, showProgress, stopwatch } from "./output/print.ts";
 
 /** Rows per transaction when no server uses the data. */
 const groupSize = 5_000;

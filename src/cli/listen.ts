@@ -20,8 +20,8 @@ import {
   refuseUserToken,
   withPublicApi,
 } from "./calls/public-api.ts";
+import { untilEnded } from "./command.ts";
 import { print } from "./output/print.ts";
-import { untilEnded } from "./signals.ts";
 import { broadcasterId, knownTypes } from "./subscriptions.ts";
 
 const help = `Usage: onair listen [options]

@@ -18,8 +18,7 @@ import {
 import { command, switches, valued } from "./arguments.ts";
 import { locationOfCommand, requireDatabase } from "./calls/target.ts";
 import { checkOutputFile, type Output } from "./output/output.ts";
-import { counted, note, stopwatch, table } from "./output/print.ts";
-import { type Progress, showProgress } from "./output/progress.ts";
+import { counted, note, type Progress, showProgress, stopwatch, table } from "./output/print.ts";
 
 const help = `Usage: onair migrate [options]
 

@@ -6,7 +6,7 @@ import { publicApp } from "../api/public.ts";
 import { urlOf } from "../runtime/client-address.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Config } from "../server/settings/config.ts";
-import { variablesOf } from "../server/settings/setting-names.ts";
+import { variablesOf } from "../server/settings/shown-settings.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { readSettings } from "./calls/target.ts";
 import { checkOutputFile, replaceFile } from "./output/output.ts";

@@ -3,8 +3,7 @@ import type { DeliveriesApi, ReplayAnswer } from "./calls/deliveries.ts";
 import { askingAgain, poll } from "./calls/http.ts";
 import { pagesOf } from "./output/list.ts";
 import type { Output } from "./output/output.ts";
-import { counted, note } from "./output/print.ts";
-import { showProgress } from "./output/progress.ts";
+import { counted, note, showProgress } from "./output/print.ts";
 
 export interface RedeliveryOptions {
   readonly api: DeliveriesApi;

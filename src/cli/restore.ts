@@ -2,15 +2,14 @@ import { statSync } from "node:fs";
 import { backupsOfPostgres } from "../domain/backups.ts";
 import { awsVariables, readDestination } from "../operations/backups/destination.ts";
 import { type BackupSource, fileSource, restoreBackup } from "../operations/backups/restore.ts";
-import { variablesOf } from "../server/settings/setting-names.ts";
+import { variablesOf } from "../server/settings/shown-settings.ts";
 import type { DatabaseCounts } from "../store/sqlite/backup.ts";
 import { command, type Given, switches, valued } from "./arguments.ts";
+import { keptSource, readNamedSource, sourceHelp, sourceOptions } from "./backup.ts";
 import { readSettings } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
 import { sizeOf } from "./input.ts";
-import { keptSource, readNamedSource, sourceHelp, sourceOptions } from "./kept-backups.ts";
-import { countOf, note, stopwatch } from "./output/print.ts";
-import { type Progress, showProgress } from "./output/progress.ts";
+import { countOf, note, type Progress, showProgress, stopwatch } from "./output/print.ts";
 
 const help = `Usage: onair restore <file> [options]
        onair restore [<id>] --from SOURCE [options]

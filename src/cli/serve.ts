@@ -1,18 +1,21 @@
 import { newReplica } from "../domain/ids.ts";
 import { awsVariables } from "../operations/backups/destination.ts";
+import { cFunctions } from "../runtime/c-library.ts";
 import { isThisMachineAlone } from "../runtime/client-address.ts";
 import { descriptorLimit } from "../runtime/files.ts";
 import { createLog, type Log, logFormats, logLevels } from "../runtime/log.ts";
 import { fileLines, LogOutput } from "../runtime/log-output.ts";
 import { commit, version } from "../runtime/version.ts";
-import { serviceManager } from "../server/service-manager.ts";
 import type { Config } from "../server/settings/config.ts";
 import { checkConfig, type Environment, sound } from "../server/settings/read-config.ts";
-import { settingOptions, settingsHelp, unknownVariables } from "../server/settings/setting-names.ts";
-import { shownSettings } from "../server/settings/shown-settings.ts";
+import {
+  settingOptions,
+  settingsHelp,
+  shownSettings,
+  unknownVariables,
+} from "../server/settings/shown-settings.ts";
 import { type App, startApp } from "../server/start.ts";
-import type { Command } from "./command.ts";
-import { onSignals, onTermination } from "./signals.ts";
+import { type Command, onSignals, onTermination } from "./command.ts";
 
 export const serve: Command = {
   summary: "run the server",
@@ -157,3 +160,67 @@ function warnOfExposure({ adminHost, adminTlsCert }: Config, log: Log): void {
     "Other machines can reach the admin listener without encryption: restrict access to the platform's own machines, or set --admin-tls-cert";
   log.warn("admin_listener_exposed", { host: adminHost, message });
 }
+
+/**
+ * Notifies systemd of the state of the service (`Type=notify`), by datagrams to the Unix socket in `NOTIFY_SOCKET`. Bun
+ * and `node:dgram` do not support these, so the C library sends them; without one, nothing is sent.
+ */
+interface ServiceManager {
+  /** Reports that the server accepts requests. From then on it also notifies the watchdog, if that is enabled. */
+  ready(): void;
+  /** Reports that the server is stopping. The watchdog is notified until the process ends. */
+  stopping(): void;
+}
+
+/** Returns the service manager that started this process; one that does nothing if there is none. */
+async function serviceManager(env: Environment, log: Log): Promise<ServiceManager> {
+  const path = env["NOTIFY_SOCKET"];
+  if (!path) return { ready() {}, stopping() {} };
+  let send: (state: string) => void;
+  try {
+    send = datagramTo(path);
+  } catch (error) {
+    log.warn("service_manager_not_told", { socket: path, error: String(error) });
+    return { ready() {}, stopping() {} };
+  }
+  return {
+    ready() {
+      send("READY=1");
+      const everyMs = watchdogMs(env) / 3;
+      // If the main thread hangs, it runs no timer, and systemd restarts the service.
+      if (everyMs > 0) setInterval(() => send("WATCHDOG=1"), everyMs).unref();
+    },
+    stopping: () => send("STOPPING=1"),
+  };
+}
+
+/** Returns the watchdog time of systemd; 0 if the watchdog is off or for another process. */
+function watchdogMs(env: Environment): number {
+  const isMeant = env["WATCHDOG_PID"] === undefined || env["WATCHDOG_PID"] === `${process.pid}`;
+  const ms = Number(env["WATCHDOG_USEC"]) / 1000;
+  return isMeant && ms > 0 ? ms : 0;
+}
+
+const [unixFamily, datagram, closeOnExec, dontWait] = [1, 2, 0o2000000, 0x40];
+/** The longest `sun_path` of `sockaddr_un`, which ends with a zero byte. */
+const longestPath = 107;
+
+/** Returns a function that sends a text to a socket, without waiting. A name with `@` is abstract. Linux only. */
+function datagramTo(path: string): (text: string) => void {
+  const name = Buffer.from(path.replace(/^@/, "\0"));
+  if (name.length > longestPath) throw new RangeError("the name of the socket is too long");
+  const { socket, sendto } = library();
+  const address = Buffer.concat([Buffer.from(new Uint16Array([unixFamily]).buffer), name]);
+  const descriptor = socket(unixFamily, datagram | closeOnExec, 0);
+  if (descriptor < 0) throw new Error("the socket cannot be created");
+  return (text) => {
+    const bytes = Buffer.from(text);
+    sendto(descriptor, bytes, bytes.length, dontWait, address, address.length);
+  };
+}
+
+const library = () =>
+  cFunctions({
+    socket: { args: ["int", "int", "int"], returns: "int" },
+    sendto: { args: ["int", "buffer", "u64", "int", "buffer", "u32"], returns: "i64" },
+  });

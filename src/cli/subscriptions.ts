@@ -2,6 +2,7 @@ import type { AnswerOf, Client } from "../client/create-client.ts";
 import { OnairError } from "../client/http.ts";
 import { builtInEventNames } from "../domain/events/built-in.ts";
 import { command, readNumber, switches, valued } from "./arguments.ts";
+import { didYouMeanType } from "./calls/names.ts";
 import {
   publicHelp,
   publicOptions,
@@ -11,7 +12,6 @@ import {
   withPublicApi,
 } from "./calls/public-api.ts";
 import { failed, ok, UsageError } from "./command.ts";
-import { didYouMeanType } from "./event-types.ts";
 import type { Output } from "./output/output.ts";
 import { countOf, note, print } from "./output/print.ts";
 

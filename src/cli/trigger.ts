@@ -20,7 +20,7 @@ import {
 } from "./arguments.ts";
 import { type AdminApi, isServed, withAdminApi } from "./calls/admin-api.ts";
 import { type Forwarded, forward } from "./calls/forward.ts";
-import { userId } from "./calls/names.ts";
+import { didYouMeanType, userId } from "./calls/names.ts";
 import {
   NoDataError,
   namesData,
@@ -31,7 +31,6 @@ import {
   targetOptions,
 } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
-import { didYouMeanType } from "./event-types.ts";
 import type { Output } from "./output/output.ts";
 import { counted, countOf, note, print, type Screen, table } from "./output/print.ts";
 

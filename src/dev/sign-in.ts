@@ -16,7 +16,7 @@ import { urlOf } from "../runtime/client-address.ts";
 import type { Config } from "../server/settings/config.ts";
 import { isolated } from "../web/text.ts";
 import { firstFree, loopback, serveOnLoopback, withAlternatives } from "./ports.ts";
-import type { SamplePerson } from "./sample-languages.ts";
+import type { SamplePerson } from "./sample-data.ts";
 
 /*
  * The sign-ins of `onair dev`: a sample application with which a user signs in, the login page of the platform, and the

@@ -7,7 +7,7 @@ import {
   deprecations,
 } from "../../src/domain/deprecations.ts";
 import type { Finding } from "../../src/domain/findings.ts";
-import { settingsHelp } from "../../src/server/settings/setting-names.ts";
+import { settingsHelp } from "../../src/server/settings/shown-settings.ts";
 import { keptLog } from "../support/log.ts";
 import { users } from "../support/real-data.ts";
 import { json, testServer } from "../support/server.ts";

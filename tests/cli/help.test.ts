@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { commitOf } from "../../scripts/version.ts";
-import { progressLine } from "../../src/cli/output/progress.ts";
+import { progressLine } from "../../src/cli/output/print.ts";
 import { commands as table } from "../../src/cli/program.ts";
-import { helpColumns } from "../../src/server/settings/setting-names.ts";
+import { helpColumns } from "../../src/server/settings/shown-settings.ts";
 import { compiled, expectFailure, program, run } from "../support/process.ts";
 
 const commands = Object.keys(table);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { didYouMeanType } from "../../src/cli/event-types.ts";
+import { didYouMeanType } from "../../src/cli/calls/names.ts";
 import { builtInEventNames } from "../../src/domain/events/built-in.ts";
 import { expectFailure, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { generateEvent, nextEvent, type Scene } from "../../src/dev/activity.ts";
 import { pick, seeded, weighted } from "../../src/dev/chance.ts";
-import { generateEvent, nextEvent, type Scene } from "../../src/dev/generated-events.ts";
 import { summaryOf } from "../../src/dev/receiver.ts";
 import { sampleData } from "../../src/dev/sample-data.ts";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";

@@ -5,7 +5,7 @@ import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { schemaSteps } from "../../src/postgres/migrations.ts";
 import { createLog, errorEvents } from "../../src/runtime/log.ts";
 import { settings } from "../../src/server/settings/config.ts";
-import { flagOf, mayBeInFile, names, variableOf } from "../../src/server/settings/setting-names.ts";
+import { flagOf, mayBeInFile, names, variableOf } from "../../src/server/settings/shown-settings.ts";
 import { hashOf } from "../../src/store/applied-migrations.ts";
 import { migrations } from "../../src/store/sqlite/migrations.ts";
 import { logEvents } from "../support/log.ts";

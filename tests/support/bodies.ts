@@ -1,5 +1,5 @@
+import { generateEvent } from "../../src/dev/activity.ts";
 import { between, pick, seeded } from "../../src/dev/chance.ts";
-import { generateEvent } from "../../src/dev/generated-events.ts";
 import { sampleData } from "../../src/dev/sample-data.ts";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 

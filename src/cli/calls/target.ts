@@ -5,7 +5,7 @@ import { type Certificate, CertificateError, readCertificate } from "../../opera
 import { isLoopback } from "../../operations/checks/requests.ts";
 import type { Config } from "../../server/settings/config.ts";
 import { type Environment, readConfig, readSecret } from "../../server/settings/read-config.ts";
-import { variablesOf } from "../../server/settings/setting-names.ts";
+import { variablesOf } from "../../server/settings/shown-settings.ts";
 import { storageAt } from "../../server/storage-at.ts";
 import { type DataLocation, locationOf, shownDataLocation } from "../../store/location.ts";
 import { databaseIn } from "../../store/sqlite/directory.ts";

@@ -5,8 +5,8 @@ import { tlsMistakes } from "../../operations/certificates.ts";
 import { smallFile } from "../../runtime/files.ts";
 import { checkArguments, didYouMean } from "./command-line.ts";
 import { type Config, settings } from "./config.ts";
-import { flagOf, mayBeInFile, names, settingOptions, variableOf } from "./setting-names.ts";
 import type { Setting } from "./setting-values.ts";
+import { flagOf, mayBeInFile, names, settingOptions, variableOf } from "./shown-settings.ts";
 
 /** Invalid settings. The message lists all problems. */
 export class ConfigError extends Error {

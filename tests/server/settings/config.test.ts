@@ -2,9 +2,12 @@ import { describe, expect, test } from "bun:test";
 import { day, hour } from "../../../src/domain/time.ts";
 import { connectionCapacity } from "../../../src/server/engine-settings.ts";
 import { readConfig } from "../../../src/server/settings/read-config.ts";
-import { settingsHelp, unknownVariables } from "../../../src/server/settings/setting-names.ts";
 import { keptMs } from "../../../src/server/settings/setting-values.ts";
-import { shownSettings } from "../../../src/server/settings/shown-settings.ts";
+import {
+  settingsHelp,
+  shownSettings,
+  unknownVariables,
+} from "../../../src/server/settings/shown-settings.ts";
 import { ownListener } from "../../support/listener.ts";
 import { expectFailure, run } from "../../support/process.ts";
 import { ownDirectory } from "../../support/server.ts";

@@ -36,7 +36,7 @@ test("a start of the server loads these packages and modules of Node; others wai
     ...node,
   ]);
   const commands = [...ours].filter((file) => file.startsWith("cli/") || file.startsWith("dev/"));
-  expect(commands.sort()).toEqual(["cli/command.ts", "cli/program.ts", "cli/serve.ts", "cli/command.ts"]);
+  expect(commands.sort()).toEqual(["cli/command.ts", "cli/program.ts", "cli/serve.ts"]);
   const later = [
     "delivery/engine.ts",
     "delivery/attempt.ts",

@@ -7,7 +7,7 @@ import { adminRefusal, publicRefusal } from "./calls/http.ts";
 import { publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
 import { readTarget, refuseContent, targetOptions } from "./calls/target.ts";
 import { failed, ok } from "./command.ts";
-import { sizeOf, streamOf } from "./input.ts";
+import { sizeOf, streamOf } from "./files.ts";
 import { note, print, write } from "./output/print.ts";
 
 const help = `Usage: onair api [METHOD] <path> [--field NAME=VALUE …] [--body TEXT] [options]

@@ -4,12 +4,23 @@ import type { EndpointSchema } from "../api/admin/endpoints.ts";
 import type { Statistics } from "../api/admin/statistics.ts";
 import { deliveryModes, lockableFields } from "../domain/applications.ts";
 import { scopes } from "../domain/tokens.ts";
-import { command, type Given, readNumber, readSeconds, repeatable, switches, valued } from "./arguments.ts";
+import {
+  command,
+  type Given,
+  pagingHelp,
+  pagingNames,
+  pagingOptions,
+  readNumber,
+  readPaging,
+  readSeconds,
+  repeatable,
+  switches,
+  valued,
+} from "./arguments.ts";
 import { type AdminApi, type Fields, withAdminApi } from "./calls/admin-api.ts";
 import { applicationId } from "./calls/names.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
-import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
-import type { ListPage, Output } from "./output/output.ts";
+import { type ListPage, type Output, type Paging, pagesOf } from "./output/output.ts";
 import { note } from "./output/print.ts";
 import {
   filterHelp,

@@ -3,7 +3,7 @@ import { durationMs, isoTime, second } from "../domain/time.ts";
 import { checkArguments, didYouMean } from "../server/settings/command-line.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { type Candidates, type Command, UsageError, type Words } from "./command.ts";
-import { Output } from "./output/output.ts";
+import { Output, type Paging } from "./output/output.ts";
 
 /** Returns options with these names that take a value. */
 export function valued<const Name extends string>(...names: readonly Name[]) {
@@ -216,4 +216,24 @@ export function readSeconds(
   if (/^[0-9]{1,15}$/.test(text)) return Number(text);
   const ms = readDuration(option, text, mistakes);
   return ms === undefined ? undefined : ms / second;
+}
+
+export const pagingOptions = { ...valued("limit", "cursor"), ...switches("all") };
+export const pagingNames = ["limit", "cursor", "all"] as const;
+
+export const pagingHelp = `  --limit N      for list: maximum number of items (default: 25)
+  --all          for list: all items
+  --cursor CURSOR
+                 for list: continue after the list that printed this cursor`;
+
+const defaultLimit = 25;
+
+/** Reads the requested part of a list, and adds problems to `mistakes`. */
+export function readPaging(
+  { limit, all = false, cursor = "" }: Given<typeof pagingOptions>,
+  mistakes: string[],
+): Paging {
+  if (all && limit !== undefined) mistakes.push("--limit and --all exclude each other");
+  const number = readNumber("limit", limit, mistakes, 1);
+  return { limit: all ? Number.POSITIVE_INFINITY : (number ?? defaultLimit), cursor };
 }

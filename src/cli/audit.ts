@@ -2,10 +2,10 @@ import type { Audit } from "../api/admin/audit.ts";
 import { isNothing } from "../domain/audit.ts";
 import { auditedActions } from "../domain/audited-actions.ts";
 import { didYouMean } from "../server/settings/command-line.ts";
-import { command, readSince, switches, valued } from "./arguments.ts";
+import { command, pagingHelp, pagingOptions, readPaging, readSince, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./calls/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
-import { pagesOf, pagingHelp, pagingOptions, readPaging } from "./output/list.ts";
+import { pagesOf } from "./output/output.ts";
 
 const help = `Usage: onair audit [filters] [options]
 

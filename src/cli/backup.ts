@@ -22,8 +22,8 @@ import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
 import { poll } from "./calls/http.ts";
 import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
-import { pagesOf } from "./output/list.ts";
-import { checkOutputFile, type ListPage, type Output, replaceFile } from "./output/output.ts";
+import { checkOutputFile, replaceFile } from "./files.ts";
+import { type ListPage, type Output, pagesOf } from "./output/output.ts";
 import {
   counted,
   megabytes,

@@ -4,18 +4,28 @@ import { statusFilters } from "../domain/deliveries.ts";
 import { builtInEventNames } from "../domain/events/built-in.ts";
 import { escaped, printable } from "../runtime/terminal.ts";
 import type { Environment } from "../server/settings/read-config.ts";
-import { command, type Given, readForward, readSince, switches, valued } from "./arguments.ts";
+import {
+  command,
+  type Given,
+  pagingHelp,
+  pagingNames,
+  pagingOptions,
+  readForward,
+  readPaging,
+  readSince,
+  switches,
+  valued,
+} from "./arguments.ts";
 import { type AdminApi, type Fields, isServed, withAdminApi } from "./calls/admin-api.ts";
 import { allDeliveries, type DeliveriesApi, type Delivery, ownDeliveries } from "./calls/deliveries.ts";
-import { forward, secretHint } from "./calls/forward.ts";
 import { askingAgain, poll } from "./calls/http.ts";
+import { forward, secretHint } from "./calls/local-program.ts";
 import { applicationId, didYouMeanType } from "./calls/names.ts";
 import { Profiles } from "./calls/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./calls/public-api.ts";
 import { NoDataError, namesData, readTarget, type Target, targetOptions } from "./calls/target.ts";
 import { failed, ok, UsageError, untilEnded } from "./command.ts";
-import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
-import type { Output } from "./output/output.ts";
+import { type Output, type Paging, pagesOf } from "./output/output.ts";
 import { note, print, recordLines, type Screen, table, tableWriter } from "./output/print.ts";
 import { type RedeliveryOptions, replay } from "./replays.ts";
 

@@ -5,13 +5,13 @@ import { checkArguments } from "../server/settings/command-line.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./calls/admin-api.ts";
-import { didYouMeanType } from "./calls/names.ts";
+import { didYouMeanType, registeredTypes } from "./calls/names.ts";
 import { namesData, readTarget, refuseContent, targetHelp, targetOptions } from "./calls/target.ts";
 import { type Command, UsageError } from "./command.ts";
-import { sizeOf, streamOf } from "./input.ts";
+import { sizeOf, streamOf } from "./files.ts";
 import type { Output } from "./output/output.ts";
 import { print, printReport, stopwatch, table } from "./output/print.ts";
-import { registeredTypes, trigger } from "./trigger.ts";
+import { trigger } from "./trigger.ts";
 
 const help = `Usage: onair events publish <file> [options]
        onair events types [name] [--json]

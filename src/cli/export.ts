@@ -1,8 +1,7 @@
 import { command, switches } from "./arguments.ts";
 import { withAdminApi } from "./calls/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
-import { lineEnds } from "./input.ts";
-import { checkOutputFile, replaceFile } from "./output/output.ts";
+import { checkOutputFile, lineEnds, replaceFile } from "./files.ts";
 import { countOf, stopwatch, write } from "./output/print.ts";
 
 const help = `Usage: onair export <kind> [file] [options]

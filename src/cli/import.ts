@@ -20,7 +20,7 @@ import { isServed, withAdminApi } from "./calls/admin-api.ts";
 import { Unreachable, withRefusedLines } from "./calls/http.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { onTermination, stoppedByUser } from "./command.ts";
-import { isTyped, lineEnds, sizeOf, streamOf } from "./input.ts";
+import { isTyped, lineEnds, sizeOf, streamOf } from "./files.ts";
 import { megabytes, note, type Progress, printReport, showProgress, stopwatch } from "./output/print.ts";
 
 /** Rows per transaction when no server uses the data. */

@@ -9,8 +9,9 @@ import { endpointNotices } from "../domain/notices.ts";
 import { jsonObject } from "../domain/validation/json.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../runtime/terminal.ts";
 import { command, readForward, readSince, repeatable, switches, valued } from "./arguments.ts";
-import { type Forwarded, forward, type ReceivedDelivery, secretHint } from "./calls/forward.ts";
 import { describeError } from "./calls/http.ts";
+import { type Forwarded, forward, type ReceivedDelivery, secretHint } from "./calls/local-program.ts";
+import { broadcasterId, knownTypes } from "./calls/names.ts";
 import {
   forPeople,
   publicHelp,
@@ -22,7 +23,6 @@ import {
 } from "./calls/public-api.ts";
 import { untilEnded } from "./command.ts";
 import { print } from "./output/print.ts";
-import { broadcasterId, knownTypes } from "./subscriptions.ts";
 
 const help = `Usage: onair listen [options]
 

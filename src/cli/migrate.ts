@@ -17,7 +17,8 @@ import {
 } from "../store/sqlite/open.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { locationOfCommand, requireDatabase } from "./calls/target.ts";
-import { checkOutputFile, type Output } from "./output/output.ts";
+import { checkOutputFile } from "./files.ts";
+import type { Output } from "./output/output.ts";
 import { counted, note, type Progress, showProgress, stopwatch, table } from "./output/print.ts";
 
 const help = `Usage: onair migrate [options]

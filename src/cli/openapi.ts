@@ -9,7 +9,7 @@ import type { Config } from "../server/settings/config.ts";
 import { variablesOf } from "../server/settings/shown-settings.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { readSettings } from "./calls/target.ts";
-import { checkOutputFile, replaceFile } from "./output/output.ts";
+import { checkOutputFile, replaceFile } from "./files.ts";
 import { print, write } from "./output/print.ts";
 
 const help = `Usage: onair openapi [options]

@@ -1,8 +1,7 @@
 import type { Fields } from "./calls/admin-api.ts";
 import type { DeliveriesApi, ReplayAnswer } from "./calls/deliveries.ts";
 import { askingAgain, poll } from "./calls/http.ts";
-import { pagesOf } from "./output/list.ts";
-import type { Output } from "./output/output.ts";
+import { type Output, pagesOf } from "./output/output.ts";
 import { counted, note, showProgress } from "./output/print.ts";
 
 export interface RedeliveryOptions {

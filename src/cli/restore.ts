@@ -8,7 +8,7 @@ import { command, type Given, switches, valued } from "./arguments.ts";
 import { keptSource, readNamedSource, sourceHelp, sourceOptions } from "./backup.ts";
 import { readSettings } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
-import { sizeOf } from "./input.ts";
+import { sizeOf } from "./files.ts";
 import { countOf, note, type Progress, showProgress, stopwatch } from "./output/print.ts";
 
 const help = `Usage: onair restore <file> [options]

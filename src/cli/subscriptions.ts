@@ -2,7 +2,7 @@ import type { AnswerOf, Client } from "../client/create-client.ts";
 import { OnairError } from "../client/http.ts";
 import { builtInEventNames } from "../domain/events/built-in.ts";
 import { command, readNumber, switches, valued } from "./arguments.ts";
-import { didYouMeanType } from "./calls/names.ts";
+import { broadcasterId, knownTypes } from "./calls/names.ts";
 import {
   publicHelp,
   publicOptions,
@@ -11,35 +11,9 @@ import {
   refuseUserToken,
   withPublicApi,
 } from "./calls/public-api.ts";
-import { failed, ok, UsageError } from "./command.ts";
+import { failed, ok } from "./command.ts";
 import type { Output } from "./output/output.ts";
 import { countOf, note, print } from "./output/print.ts";
-
-/** An event type with a version. */
-interface TypeVersion {
-  readonly name: string;
-  readonly version: number;
-}
-
-/**
- * Returns the named event types with the requested version, by default the newest version. Throws a `UsageError` for a
- * type that the platform does not have.
- */
-export async function knownTypes(
-  api: Client,
-  names: readonly string[],
-  version: number | undefined,
-): Promise<TypeVersion[]> {
-  const { data } = await api.get("/public/v1/events/types");
-  return names.map((name) => {
-    const versions = data.filter((type) => type.name === name).map((type) => type.version);
-    if (versions.length > 0) return { name, version: version ?? Math.max(...versions) };
-    const meant = didYouMeanType(name, [...new Set(data.map((type) => type.name))]);
-    throw new UsageError(
-      `There is no event type ${name}.${meant} "onair events types" lists the built-in ones.`,
-    );
-  });
-}
 
 const help = `Usage: onair subscriptions list
        onair subscriptions show <id>
@@ -174,15 +148,6 @@ async function create(
     else note(`${item.name}: ${item.error.replace("broadcaster_user_id", "--broadcaster")}`);
   }
   return items.every((item) => "subscription_id" in item);
-}
-
-/** Finds the id of a user by username or id. */
-export async function broadcasterId(api: Client, user: string): Promise<number> {
-  if (/^[0-9]{1,16}$/.test(user)) return Number(user);
-  const { user: found } = await api.get("/public/v1/users/{username}", {
-    params: { path: { username: user } },
-  });
-  return found.id;
 }
 
 /** Subscribes, and returns the result for each event type, even if all are refused. */

@@ -4,10 +4,10 @@ import { serverSentEvents } from "../client/stream.ts";
 import { builtInEventNames } from "../domain/events/built-in.ts";
 import { escaped } from "../runtime/terminal.ts";
 import { command, readNumber, switches, valued } from "./arguments.ts";
+import { knownTypes } from "./calls/names.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
 import { failed, ok } from "./command.ts";
 import { note, print, recordLines, type Screen, write } from "./output/print.ts";
-import { knownTypes } from "./subscriptions.ts";
 
 const help = `Usage: onair test [event type] [options]
 

@@ -1,13 +1,8 @@
-import { diagnose } from "../delivery/diagnosis.ts";
-import { isWebhookSecret, newWebhookSecret, unsignedHeaders } from "../delivery/signature.ts";
+import { isWebhookSecret } from "../delivery/signature.ts";
 import { builtInEventNames, builtInEventTypes } from "../domain/events/built-in.ts";
-import type { RegisteredEventType } from "../domain/events/catalogue.ts";
 import { happeningAt, inChannelOf } from "../domain/events/event-type.ts";
-import { newId } from "../domain/ids.ts";
-import { isoTime, minute, second } from "../domain/time.ts";
 import type { User } from "../domain/users.ts";
 import { inexactMessage, inexactNumbers } from "../domain/validation/json.ts";
-import { escaped } from "../runtime/terminal.ts";
 import {
   command,
   type Given,
@@ -19,8 +14,8 @@ import {
   valued,
 } from "./arguments.ts";
 import { type AdminApi, isServed, withAdminApi } from "./calls/admin-api.ts";
-import { type Forwarded, forward } from "./calls/forward.ts";
-import { didYouMeanType, userId } from "./calls/names.ts";
+import { checkReceiver, sendSample } from "./calls/local-program.ts";
+import { newestOf, registeredTypes, userId } from "./calls/names.ts";
 import {
   NoDataError,
   namesData,
@@ -32,7 +27,7 @@ import {
 } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
 import type { Output } from "./output/output.ts";
-import { counted, countOf, note, print, type Screen, table } from "./output/print.ts";
+import { counted, countOf, print } from "./output/print.ts";
 
 const help = `Usage: onair trigger <type> --forward URL --secret SECRET [--once] [options]
        onair trigger <type> [--broadcaster USER] [options]
@@ -293,27 +288,8 @@ interface SampleType {
 
 async function findType(api: AdminApi, sample: SampleRequest): Promise<SampleType> {
   const isBuiltIn = builtInEventNames.includes(sample.name);
-  return newestOf(isBuiltIn ? builtInEventTypes : await registeredTypes(api), sample);
-}
-
-/** Returns the requested version of an event type, by default the newest. Throws a `UsageError` for an unknown one. */
-function newestOf(
-  types: readonly SampleType[],
-  { name, version }: Pick<SampleRequest, "name" | "version">,
-): SampleType {
-  const versions = types.filter((type) => type.name === name);
-  const found = versions.filter((type) => version === undefined || type.version === version);
-  const newest = found.sort((a, b) => b.version - a.version)[0];
-  if (newest) return newest;
-  const what = versions.length > 0 ? `version ${version} of ${name}` : `event type ${name}`;
-  const meant = versions.length > 0 ? "" : didYouMeanType(name, builtInEventNames);
-  throw new UsageError(`There is no ${what}.${meant} "onair events types" lists all.`);
-}
-
-/** Fetches the event types that the platform registered. */
-export async function registeredTypes(api: AdminApi): Promise<RegisteredEventType[]> {
-  const path = "/admin/v1/event-types";
-  return (await api.get<{ data: RegisteredEventType[] }>(path)).data;
+  const types: readonly SampleType[] = isBuiltIn ? builtInEventTypes : await registeredTypes(api);
+  return newestOf(types, sample);
 }
 
 function assignedBroadcaster(assignments: readonly Assignment[]): string | undefined {
@@ -348,168 +324,4 @@ async function firstLine({ body }: Response): Promise<string> {
     if (text.includes("\n")) break;
   }
   return text.split("\n", 1)[0] ?? "";
-}
-
-/** An event to send to a receiver. */
-interface SampleEvent {
-  readonly name: string;
-  readonly version: number;
-  readonly data: unknown;
-}
-
-interface ReceiverOptions {
-  readonly url: string;
-  readonly secret: string;
-  readonly out: Output;
-}
-
-/** The result of one request of the check. */
-interface Checked {
-  readonly check: "right_signature" | "wrong_signature" | "old_timestamp" | "same_id_again" | "slow_answer";
-  readonly ok: boolean;
-  /** The HTTP status; null without an answer. */
-  readonly status: number | null;
-  readonly duration_ms: number;
-  /** The beginning of the answer, or the reason for a missing answer. */
-  readonly answer: string;
-  readonly should: string;
-}
-
-const oldMs = 10 * minute;
-/** The time limit of a webhook. */
-const limitMs = 15 * second;
-
-const isAccepted = ({ status }: Pick<Forwarded, "status">) =>
-  status !== null && status >= 200 && status < 300;
-/** A 5xx answer is a failure of the receiver, not a refusal. */
-const isRefused = ({ status }: Forwarded) => status !== null && status >= 400 && status < 500;
-
-/** Sends one signed sample and prints the answer. Returns whether it was accepted. */
-export async function sendSample(sample: SampleEvent, options: ReceiverOptions): Promise<boolean> {
-  const answer = await sender(sample, options)({});
-  const { status, durationMs, answer: text } = answer;
-  await options.out.answer(
-    { status, duration_ms: durationMs, answer: text },
-    `${answered(answer)}${text === "" || status === null ? "" : `: ${escaped(text)}`}`,
-  );
-  const problem = problemOf(answer, options.url);
-  if (problem !== null) note(problem);
-  return isAccepted(answer);
-}
-
-/**
- * Sends a signed sample to a receiver, then requests that the receiver must refuse, and a repetition that it must
- * recognise. Prints the answers. Returns whether all answers are correct. Stops after the first request if the receiver
- * does not accept it.
- */
-async function checkReceiver(sample: SampleEvent, options: ReceiverOptions): Promise<boolean> {
-  const send = sender(sample, options);
-  const id = newId();
-  const first = await send({ id });
-  const answers = [first];
-  const results = [resultOf("right_signature", first, isAccepted(first), "be accepted, with 2xx")];
-  if (isAccepted(first)) {
-    const forged = await send({ secret: newWebhookSecret() });
-    const old = await send({ ageMs: oldMs });
-    const again = await send({ id, attempt: 2 });
-    answers.push(forged, old, again);
-    results.push(
-      resultOf("wrong_signature", forged, isRefused(forged), "be refused, with 401: its signature is wrong"),
-      resultOf("old_timestamp", old, isRefused(old), "be refused, with 401: it was signed ten minutes ago"),
-      resultOf("same_id_again", again, isAccepted(again), "be accepted, and do nothing a second time"),
-    );
-  }
-  const slowest = answers.reduce((a, b) => (b.durationMs > a.durationMs ? b : a));
-  const isInTime = answers.every(({ durationMs }) => durationMs < limitMs);
-  // Without any answer, there is no slowest one.
-  if (!isInTime || answers.some(({ status }) => status !== null))
-    results.push(resultOf("slow_answer", slowest, isInTime, "come within 15 seconds, better at once"));
-  const ok = results.every((one) => one.ok);
-  const { name: type, version } = sample;
-  const { url, out } = options;
-  await out.answer(
-    { type, version, url, ok, checks: results },
-    `${type} to ${url}\n\n${tableOf(results, out.screen)}`,
-  );
-  if (!out.json) note(`\n${conclusion(first, slowest, results, url)}`);
-  return ok;
-}
-
-/** The difference between a request of the check and a genuine request sent now. */
-interface Difference {
-  readonly id?: string;
-  readonly attempt?: number;
-  readonly secret?: string;
-  readonly ageMs?: number;
-}
-
-function sender({ name, version, data }: SampleEvent, { url, secret: right }: ReceiverOptions) {
-  const { signal } = new AbortController();
-  const event = { id: newId(), name, version };
-  const subscription_id = newId();
-  const body = JSON.stringify({ type: name, version, timestamp: isoTime(Date.now()), data });
-  let sequence = 0;
-  return ({ id = newId(), attempt = 1, secret = right, ageMs = 0 }: Difference): Promise<Forwarded> => {
-    if (attempt === 1) sequence++;
-    const delivery = { id, event, subscription_id, sequence, attempt };
-    const headers = { ...unsignedHeaders(delivery, Date.now() - ageMs), "onair-test": "true" };
-    return forward({ headers, body }, { url, secret, signal });
-  };
-}
-
-const resultOf = (
-  check: Checked["check"],
-  { status, durationMs, answer }: Forwarded,
-  ok: boolean,
-  should: string,
-): Checked => ({ check, ok, status, duration_ms: durationMs, answer, should: `It should ${should}.` });
-
-const answered = ({ status, durationMs, answer }: Pick<Forwarded, "status" | "durationMs" | "answer">) =>
-  status === null ? answer : `${status} in ${durationMs} ms`;
-
-const titles: Readonly<Record<Checked["check"], string>> = {
-  right_signature: "right signature",
-  wrong_signature: "wrong signature",
-  old_timestamp: "old timestamp",
-  same_id_again: "same id again",
-  slow_answer: "slowest answer",
-};
-
-function tableOf(results: readonly Checked[], on: Screen): string {
-  const rows = results.map(({ check, ok, status, duration_ms: durationMs, answer, should }) => {
-    const what = check === "slow_answer" ? `${durationMs} ms` : answered({ status, durationMs, answer });
-    return [ok ? "ok" : "failed", titles[check], what, should];
-  });
-  // This table is not cut to the terminal, so that the advice stays complete.
-  return table(["STATE", "SENT", "ANSWER", "EXPECTED"], rows, { ...on, columns: null });
-}
-
-function conclusion(first: Forwarded, slowest: Forwarded, results: readonly Checked[], url: string): string {
-  if (!isAccepted(first)) return problemOf(first, url) ?? "The receiver does not accept a genuine webhook.";
-  const failed = results.filter(({ ok }) => !ok);
-  const notRefused = failed.filter(({ check }) => check === "wrong_signature" || check === "old_timestamp");
-  if (notRefused.some(isAccepted))
-    return "The receiver accepts forged or old requests. Verify the signature and the timestamp of every request, over the body as it arrived: a Standard Webhooks library does both.";
-  if (notRefused.length > 0) return "The receiver fails at forged or old requests. Answer them with 401.";
-  if (failed.some(({ check }) => check === "same_id_again"))
-    return "The receiver does not accept the same id again. Answer 2xx and do nothing: a refused delivery is sent again and again.";
-  const lateness = isAccepted(slowest) ? problemOf(slowest, url) : null;
-  if (lateness !== null) return lateness;
-  if (failed.length > 0) return "The receiver does not behave as it should.";
-  return "The receiver behaves as it should. Check in its own log that it did nothing for the same id the second time.";
-}
-
-/** Returns what the receiver did wrong with a genuine delivery; null for nothing. */
-function problemOf({ status, durationMs, answer }: Forwarded, url: string): string | null {
-  if (status === null) return durationMs >= limitMs ? "Answer first, and do the work afterwards." : null;
-  const outcome = status >= 200 && status < 300 ? "ok" : "status";
-  return diagnose({
-    class: outcome,
-    status,
-    durationMs,
-    responseBody: answer,
-    timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null },
-    url,
-    location: null,
-  });
 }

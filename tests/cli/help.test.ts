@@ -79,7 +79,7 @@ test("version prints the commit, as text and as JSON, so that builds of one vers
   expect(await run(["version"], { command: program })).toEqual({ code: 0, stdout: shown, stderr: "" });
 });
 
-const waitingProgram = join(import.meta.dir, "../../src/cli/signals.ts");
+const waitingProgram = join(import.meta.dir, "../../src/cli/command.ts");
 
 /**
  * The exit code of a process that receives a signal twice, this many milliseconds apart by its clock; 7 if it

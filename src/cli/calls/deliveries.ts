@@ -2,9 +2,8 @@ import type { Static } from "@sinclair/typebox";
 import type { OwnedDelivery, OwnedReplay, OwnedSentDelivery } from "../../api/admin/deliveries.ts";
 import type { Client } from "../../client/create-client.ts";
 import type { ListPage } from "../output/output.ts";
-import { broadcasterId } from "../subscriptions.ts";
 import type { AdminApi, Fields } from "./admin-api.ts";
-import { userId, withApplicationNames } from "./names.ts";
+import { broadcasterId, userId, withApplicationNames } from "./names.ts";
 
 type OperatorSentDelivery = Static<typeof OwnedSentDelivery>;
 type SentAttempt = OperatorSentDelivery["attempts"][number];

@@ -1,7 +1,14 @@
+import type { Client } from "../../client/create-client.ts";
+import { builtInEventNames } from "../../domain/events/built-in.ts";
+import type { RegisteredEventType } from "../../domain/events/catalogue.ts";
 import { didYouMean } from "../../server/settings/command-line.ts";
 import { UsageError } from "../command.ts";
 import type { ListPage } from "../output/output.ts";
 import type { AdminApi } from "./admin-api.ts";
+
+/*
+ * What the user of a command names: applications, users and event types.
+ */
 
 interface Named {
   readonly id: string;
@@ -52,6 +59,15 @@ export async function userId(api: AdminApi, user: string): Promise<number> {
   );
 }
 
+/** Returns the id of a user by id or username, by the public API. Throws an `OnairError` for an unknown username. */
+export async function broadcasterId(api: Client, user: string): Promise<number> {
+  if (/^[0-9]{1,16}$/.test(user)) return Number(user);
+  const { user: found } = await api.get("/public/v1/users/{username}", {
+    params: { path: { username: user } },
+  });
+  return found.id;
+}
+
 /** An object of an application. */
 interface Owned {
   readonly id: string;
@@ -98,4 +114,50 @@ const namesOnTwitch: Readonly<Record<string, string>> = {
 export function didYouMeanType(name: string, known: readonly string[]): string {
   const meant = Object.hasOwn(namesOnTwitch, name) ? namesOnTwitch[name] : undefined;
   return meant !== undefined && known.includes(meant) ? ` Did you mean ${meant}?` : didYouMean(name, known);
+}
+
+/** An event type with a version. */
+interface TypeVersion {
+  readonly name: string;
+  readonly version: number;
+}
+
+/**
+ * Returns the named event types with the requested version, by default the newest version. Throws a `UsageError` for a
+ * type that the platform does not have.
+ */
+export async function knownTypes(
+  api: Client,
+  names: readonly string[],
+  version: number | undefined,
+): Promise<TypeVersion[]> {
+  const { data } = await api.get("/public/v1/events/types");
+  return names.map((name) => {
+    const versions = data.filter((type) => type.name === name).map((type) => type.version);
+    if (versions.length > 0) return { name, version: version ?? Math.max(...versions) };
+    const meant = didYouMeanType(name, [...new Set(data.map((type) => type.name))]);
+    throw new UsageError(
+      `There is no event type ${name}.${meant} "onair events types" lists the built-in ones.`,
+    );
+  });
+}
+
+/** Fetches the event types that the platform registered. */
+export async function registeredTypes(api: AdminApi): Promise<RegisteredEventType[]> {
+  const path = "/admin/v1/event-types";
+  return (await api.get<{ data: RegisteredEventType[] }>(path)).data;
+}
+
+/** Returns the requested version of an event type, by default the newest. Throws a `UsageError` for an unknown one. */
+export function newestOf<Type extends TypeVersion>(
+  types: readonly Type[],
+  { name, version }: { readonly name: string; readonly version: number | undefined },
+): Type {
+  const versions = types.filter((type) => type.name === name);
+  const found = versions.filter((type) => version === undefined || type.version === version);
+  const newest = found.sort((a, b) => b.version - a.version)[0];
+  if (newest) return newest;
+  const what = versions.length > 0 ? `version ${version} of ${name}` : `event type ${name}`;
+  const meant = versions.length > 0 ? "" : didYouMeanType(name, builtInEventNames);
+  throw new UsageError(`There is no ${what}.${meant} "onair events types" lists all.`);
 }

@@ -1,5 +1,3 @@
-import { renameSync, rmSync, statSync } from "node:fs";
-import { dirname } from "node:path";
 import { escaped } from "../../runtime/terminal.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
 import { note, print, recordLines, type Screen, screen, table, tableWriter, write } from "./print.ts";
@@ -77,33 +75,29 @@ export class Output {
   }
 }
 
-/** Adds a mistake when a file must not be replaced. A device is never replaced, because it could not be restored. */
-export function checkOutputFile(
-  file: string,
-  { force }: { readonly force: boolean },
-  mistakes: string[],
-): void {
-  const directory = dirname(file);
-  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
-    mistakes.push(`There is no directory ${directory}`);
-    return;
-  }
-  const there = statSync(file, { throwIfNoEntry: false });
-  if (!there) return;
-  if (there.isDirectory()) mistakes.push(`${file} is a directory; name a file in it`);
-  else if (!there.isFile())
-    mistakes.push(`${file} is not a regular file; name another, or "-" for standard output`);
-  else if (!force) mistakes.push(`${file} exists already; --force replaces it`);
+/** The requested part of a list. */
+export interface Paging {
+  readonly limit: number;
+  readonly cursor: string;
 }
 
-/** Writes a temporary file next to `file` and renames it when it is complete, so that a partial file never appears. */
-export async function replaceFile<T>(file: string, write: (partial: string) => Promise<T>): Promise<T> {
-  const partial = `${file}.partial`;
-  try {
-    const result = await write(partial);
-    renameSync(partial, file);
-    return result;
-  } finally {
-    rmSync(partial, { force: true });
+/** The fields of a query that name a page. */
+type PageQuery = { readonly limit: number; readonly cursor?: string };
+
+/** The largest page of one request. */
+const longestPage = 100;
+
+/** Fetches the requested pages, following cursors. */
+export async function* pagesOf<T>(
+  { limit, cursor: from }: Paging,
+  fetchPage: (page: PageQuery) => Promise<ListPage<T>>,
+): AsyncGenerator<ListPage<T>> {
+  let cursor = from;
+  for (let left = limit; left > 0; ) {
+    const page = await fetchPage({ limit: Math.min(left, longestPage), ...(cursor !== "" && { cursor }) });
+    yield page;
+    left -= page.data.length;
+    ({ cursor } = page.pagination);
+    if (!page.pagination.has_more) return;
   }
 }

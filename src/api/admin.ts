@@ -28,10 +28,9 @@ import { findingRoute, healthRoutes, holdRoutes, settingRoutes, storageRoute } f
 import { outcomeRoute, statisticRoutes } from "./admin/statistics.ts";
 import { consentRoutes, tokenRoutes } from "./admin/tokens.ts";
 import { userLookupRoutes } from "./admin/users.ts";
-import { docsRoutes } from "./http/docs.ts";
 import { ownLook } from "./http/pages.ts";
 import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
-import { openApiRoutes } from "./openapi/routes.ts";
+import { documentationRoutes } from "./openapi/routes.ts";
 
 type Deps = AdminDeps & { readonly sessions: OperatorSessions };
 type Row = RouteRow<AdminListener, Deps, readonly Role[] | "keyless" | "anyone" | "unlimited">;
@@ -100,10 +99,10 @@ export const adminRoutes: readonly Row[] = [
   ["/console/*", { GET: "anyone" }, consoleRoutes],
   ["/console/files/:file", { GET: "unlimited" }, consoleRoutes],
   ["/console/session", { GET: everyRole, POST: everyRole, DELETE: everyRole }, consoleRoutes],
-  ["/docs/*", { GET: "anyone" }, documentationRoutes],
-  ["/docs/files/:file", { GET: "unlimited" }, documentationRoutes],
-  ["/openapi.json", { GET: "anyone" }, documentationRoutes],
-  ["/openapi-3.0.json", { GET: "anyone" }, documentationRoutes],
+  ["/docs/*", { GET: "anyone" }, docsRoutes],
+  ["/docs/files/:file", { GET: "unlimited" }, docsRoutes],
+  ["/openapi.json", { GET: "anyone" }, docsRoutes],
+  ["/openapi-3.0.json", { GET: "anyone" }, docsRoutes],
 ];
 
 /** Returns the app of the admin listener. */
@@ -115,17 +114,14 @@ export function adminApp(deps: AdminDeps) {
   return app;
 }
 
-function documentationRoutes(app: AdminListener, { adminUrl, publicUrl }: AdminDeps): void {
-  openApiRoutes(app, {
+function docsRoutes(app: AdminListener, { adminUrl, publicUrl }: AdminDeps): void {
+  documentationRoutes(app, {
     title: "On Air Admin API",
+    reader: "operator",
+    look: ownLook,
+    setUrl: null,
     url: adminUrl,
+    publicUrl,
     complete: async (...of) => (await import("./openapi/admin.ts")).adminDocument(...of),
-    page: docsRoutes(app, {
-      reader: "operator",
-      look: ownLook,
-      setUrl: null,
-      url: adminUrl,
-      publicUrl,
-    }),
   });
 }

@@ -1,8 +1,7 @@
-import { docsRoutes } from "./http/docs.ts";
 import { ownLook } from "./http/pages.ts";
 import { answerOtherMethods, type RouteRow, registerRoutes } from "./http/server.ts";
 import { oauthRoutes, oauthTokenRoutes } from "./oauth.ts";
-import { openApiRoutes } from "./openapi/routes.ts";
+import { documentationRoutes } from "./openapi/routes.ts";
 import { applicationRoutes } from "./public/application.ts";
 import { assetRoutes, fontRoute } from "./public/assets.ts";
 import { categoryRoutes } from "./public/categories.ts";
@@ -63,10 +62,10 @@ export const openRoutes: readonly RouteRow<PublicListener, PublicDeps, OpenAcces
   ["/welcome/sign-in", { POST: "anyone" }, welcomeRoutes],
   ["/welcome/events", { GET: "unlimited" }, welcomeRoutes],
   ["/inter.woff2", { GET: "unlimited" }, fontRoute],
-  ["/docs/*", { GET: "anyone" }, documentationRoutes],
-  ["/docs/files/:file", { GET: "unlimited" }, documentationRoutes],
-  ["/openapi.json", { GET: "anyone" }, documentationRoutes],
-  ["/openapi-3.0.json", { GET: "anyone" }, documentationRoutes],
+  ["/docs/*", { GET: "anyone" }, docsRoutes],
+  ["/docs/files/:file", { GET: "unlimited" }, docsRoutes],
+  ["/openapi.json", { GET: "anyone" }, docsRoutes],
+  ["/openapi-3.0.json", { GET: "anyone" }, docsRoutes],
 ];
 
 /** The routes with a token: path, who may call each method, and what registers it. */
@@ -119,12 +118,15 @@ export function publicApp(deps: PublicDeps) {
   return app;
 }
 
-function documentationRoutes(app: PublicListener, deps: PublicDeps): void {
+function docsRoutes(app: PublicListener, deps: PublicDeps): void {
   const { publicUrl, look = ownLook, setUrl = null } = deps;
-  openApiRoutes(app, {
+  documentationRoutes(app, {
     title: "On Air API",
+    reader: "developer",
+    look,
+    setUrl,
     url: publicUrl,
+    publicUrl,
     complete: async (...of) => (await import("./openapi/public.ts")).publicDocument(...of),
-    page: docsRoutes(app, { reader: "developer", look, setUrl, url: publicUrl, publicUrl }),
   });
 }

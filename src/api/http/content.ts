@@ -94,6 +94,9 @@ export function accepts(header: string | null, value: string): boolean {
   });
 }
 
+/** Whether the client is a browser, which gets a page in place of a JSON error. */
+export const isBrowser = ({ request }: RequestContext) => accepts(request.headers.get("accept"), "text/html");
+
 /** Weak comparison of If-None-Match (RFC 9110, section 13.1.2). */
 function isNotModified({ request }: RequestContext, etag: string): boolean {
   const known = request.headers.get("if-none-match");

@@ -119,6 +119,9 @@ export interface PageLook {
 /** The brand of a platform that has none of its own. */
 export const ownLook: PageLook = { title: productName };
 
+/** The path of the documentation on both listeners. */
+export const docsPath = "/docs";
+
 interface PageOptions {
   readonly page: PageName;
   /** The path of the page, without a trailing slash. */

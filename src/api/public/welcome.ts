@@ -3,9 +3,10 @@ import { DomainError } from "../../domain/errors.ts";
 import { oneOf } from "../../domain/validation/fields.ts";
 import { isThisMachineAlone } from "../../runtime/client-address.ts";
 import type { WelcomeSignIn } from "../../web/session.ts";
+import { isBrowser } from "../http/content.ts";
 import { type RequestContext, reply, replyJson } from "../http/context.ts";
-import { docsPath, isBrowser } from "../http/docs.ts";
 import {
+  docsPath,
   found,
   isFromPage,
   isLoopbackHost,

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { oauthCodeOf, oauthFields, speaksOAuth } from "../api/http/errors.ts";
+import { oauthFields, speaksOAuth } from "../api/http/errors.ts";
 import { explainListenError } from "../api/http/server.ts";
 import { crossOrigin } from "../api/public/listener.ts";
 import { newId } from "../domain/ids.ts";
@@ -225,7 +225,7 @@ function busy(
   const request_id = newId();
   const code = status === 429 ? "rate_limited" : "unavailable";
   const message = `${status === 429 ? "Too many requests" : "The server is busy"}; try again in ${retryAfterSeconds} seconds`;
-  const oauth = speaksOAuth(path) ? oauthFields(oauthCodeOf(code), message) : {};
+  const oauth = speaksOAuth(path) ? oauthFields(code, message) : {};
   const text = JSON.stringify({ ...oauth, message, code, errors: [], request_id });
   return new Response(request.method === "HEAD" ? null : text, {
     status,

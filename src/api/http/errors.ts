@@ -68,36 +68,26 @@ export function replyError(
   set: ExtraHeaders = {},
 ): Response {
   if (thrown instanceof ClientClosedRequest) return reply(requestContext, clientClosedRequest, null);
+  const { listener, path, requestId: request_id } = requestContext;
   const error = withOwnerGone(requestContext, thrown);
   if (error instanceof OAuthError) {
-    const { status, code, message } = error;
-    const headers = { ...error.headers };
+    const { status, code, message, headers } = error;
     // Browsers show a dialog for a Basic challenge before the page that sent the request gets the response.
-    if (status === 401 && !speaksOAuth(requestContext.path))
-      headers["www-authenticate"] = `Bearer realm="onair"`;
-    return replyProblem(requestContext, { status, code, error: code, message, headers });
+    const bearer = status === 401 && !speaksOAuth(path) && { "www-authenticate": `Bearer realm="onair"` };
+    return replyProblem(requestContext, { status, code, message, headers: { ...headers, ...bearer } });
   }
   if (!(error instanceof DomainError)) {
-    requestContext.listener.log.failure("internal_error", error, { request_id: requestContext.requestId });
+    listener.log.failure("internal_error", error, { request_id });
     const code = "internal_error";
-    const problem = { status: statusOf[code], code, error: oauthCodeOf(code), message: internalError };
-    return replyProblem(requestContext, problem);
+    return replyProblem(requestContext, { status: statusOf[code], code, message: internalError });
   }
   const { code, message, details } = error;
-  if (code === "unavailable" && !details.isLogged) {
-    const { listener, requestId } = requestContext;
-    const fields = { request_id: requestId, ...errorFields(error) };
-    listener.log.repeated("error", "unavailable", message, fields);
-  }
-  // Errors of OAuth endpoints do not list invalid parameters.
-  const isOAuth = code === "invalid_parameter" && speaksOAuth(requestContext.path);
-  const common = {
-    status: statusOf[code],
-    code: isOAuth ? oauthCodeOf(code) : code,
-    error: oauthCodeOf(code),
-  };
+  if (code === "unavailable" && !details.isLogged)
+    listener.log.repeated("error", code, message, { request_id, ...errorFields(error) });
   return replyProblem(requestContext, {
-    ...common,
+    status: statusOf[code],
+    // RFC 6749 has a code of its own for invalid parameters.
+    code: code === "invalid_parameter" && speaksOAuth(path) ? "invalid_request" : code,
     message,
     details,
     headers: { ...set, ...errorHeaders(error) },
@@ -118,9 +108,7 @@ export const internalError = "Something went wrong on our side. The request id h
 
 interface Problem {
   readonly status: number;
-  readonly code: string;
-  /** The error code of the OAuth endpoints. */
-  readonly error: string;
+  readonly code: ErrorCode | OAuthErrorCode | "internal_error";
   readonly message: string;
   readonly details?: ErrorDetails;
   readonly headers?: ExtraHeaders;
@@ -128,9 +116,9 @@ interface Problem {
 
 /** Returns an error response. All of them are made here. */
 export function replyProblem(requestContext: RequestContext, problem: Problem): Response {
-  const { status, code, error, message, details, headers } = problem;
+  const { status, code, message, details, headers } = problem;
   const body = {
-    ...(speaksOAuth(requestContext.path) && oauthFields(error, message)),
+    ...(speaksOAuth(requestContext.path) && oauthFields(code, message)),
     ...(details?.data && { data: details.data }),
     message,
     code,
@@ -173,15 +161,22 @@ function errorHeaders({ code, message, details }: DomainError): Record<string, s
  */
 
 /** The error codes of RFC 6749, sections 4.1.2.1 and 5.2, for requests that are refused. */
-export type OAuthErrorCode =
-  | "invalid_request"
-  | "invalid_client"
-  | "invalid_grant"
-  | "unauthorized_client"
-  | "unsupported_grant_type"
-  | "invalid_scope"
-  | "unsupported_response_type"
-  | "server_error";
+const oauthErrorCodes = [
+  "invalid_request",
+  "invalid_client",
+  "invalid_grant",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "invalid_scope",
+  "unsupported_response_type",
+  "server_error",
+] as const;
+export type OAuthErrorCode = (typeof oauthErrorCodes)[number];
+
+/** Whether a code is one of RFC 6749. */
+export function isOAuthErrorCode(code: string): code is OAuthErrorCode {
+  return oauthErrorCodes.some((one) => one === code);
+}
 
 /** An error of an OAuth endpoint. Its code is sent as `error` and as `code`. */
 export class OAuthError extends Error {
@@ -218,20 +213,16 @@ export function speaksOAuth(path: string): boolean {
   return paths.has(path);
 }
 
-/** Codes of RFC 6749, section 4.1.2.1, for errors after which the request may be sent again. */
-const otherCodes: Partial<Record<ErrorCode | "internal_error", string>> = {
+/** The `error` of OAuth endpoints for error codes of the API; `invalid_request` for all others. */
+const otherCodes: Partial<Record<string, string>> = {
   rate_limited: "temporarily_unavailable",
   unavailable: "temporarily_unavailable",
   internal_error: "server_error",
 };
 
-/** Returns the `error` of OAuth endpoints for an error code of the API. */
-export function oauthCodeOf(code: ErrorCode | "internal_error"): string {
-  return otherCodes[code] ?? "invalid_request";
-}
-
 /** Returns the fields that errors of OAuth endpoints have beside the usual fields (RFC 6749, section 5.2). */
-export function oauthFields(error: string, message: string) {
+export function oauthFields(code: string, message: string) {
+  const error = isOAuthErrorCode(code) ? code : (otherCodes[code] ?? "invalid_request");
   return { error, error_description: message.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'") };
 }
 

@@ -1,4 +1,4 @@
-import { OptionalKind, type Static, type TObject, type TSchema } from "@sinclair/typebox";
+import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
 import { codePoints } from "../../domain/text.ts";
@@ -148,11 +148,6 @@ export function routeInput(access: (route: DescribedRoute) => Json, maxBodyBytes
     },
     read: (context: OpenContext): Promise<void> | void => reader?.(context),
   };
-}
-
-async function readBody(context: OpenContext, schema: TSchema, maxBytes: number): Promise<void> {
-  const read = OptionalKind in schema ? readOptionalJson : readJson;
-  context.body = await read(context.request, schema, maxBytes);
 }
 
 const undecodable = { value: undefined, message: "is not valid percent-encoding" } as const;
@@ -328,34 +323,24 @@ function textProblem(schema: TextOptions, text: string): string | null {
 /** The size limit of bodies in the public API. */
 export const publicBodyBytes = 64 * 1024;
 
-/** Reads a JSON body of at most `maxBytes` that matches the schema. Throws a `DomainError`. */
-async function readJson<T extends TSchema>(
-  request: Request,
-  schema: T,
-  maxBytes: number = publicBodyBytes,
-): Promise<Static<T>> {
-  requireMediaType(request, "application/json");
-  return fitting(schema, parseJson(await readBytes(request, maxBytes)));
-}
-
-/** Reads an optional JSON body, with or without a Content-Type; a missing body is an empty object. */
-async function readOptionalJson<T extends TSchema>(
-  request: Request,
-  schema: T,
-  maxBytes: number = publicBodyBytes,
-): Promise<Static<T>> {
+/**
+ * Reads a JSON body of at most `maxBytes` that matches the schema, with its times in UTC. An optional body may be
+ * missing, with or without a Content-Type, and is then an empty object.
+ */
+async function readBody(context: OpenContext, schema: TSchema, maxBytes: number): Promise<void> {
+  const { request } = context;
+  const isOptional = OptionalKind in schema;
+  if (!isOptional) requireMediaType(request, jsonType);
   const bytes = await readBytes(request, maxBytes);
-  if (bytes.byteLength === 0) return fitting(schema, {});
-  requireMediaType(request, "application/json");
-  return fitting(schema, parseJson(bytes));
-}
-
-/** Returns the value with its times in UTC. Throws `invalid_parameter`. */
-function fitting<T extends TSchema>(schema: T, value: unknown): Static<T> {
+  const isMissing = isOptional && bytes.byteLength === 0;
+  if (isOptional && !isMissing) requireMediaType(request, jsonType);
+  const value = isMissing ? {} : parseJson(bytes);
   const wrong = problems(schema, value, { in: "body" });
   if (wrong.length > 0) throw invalidFields(wrong);
-  return timesInUtc(schema, value as Static<T>);
+  context.body = timesInUtc(schema, value);
 }
+
+const jsonType = "application/json";
 
 /** The media type of a request in lower case, without parameters; "" when absent. */
 export function mediaType(request: Request): string {

@@ -3,7 +3,7 @@ import { type Application, isRegistered, withParameters } from "../../domain/app
 import { loginLifetimeMs, loginLimits, newSecret, secretHash } from "../../domain/tokens.ts";
 import { file, noContent } from "../http/answers.ts";
 import { type RequestContext, reply } from "../http/context.ts";
-import { noLogin, OAuthError, oauthPaths, replyProblem } from "../http/errors.ts";
+import { noLogin, OAuthError, type OAuthErrorCode, oauthPaths, replyProblem } from "../http/errors.ts";
 import {
   exampleClientId,
   exampleRedirectUri,
@@ -49,17 +49,16 @@ interface Asking {
 function replyToPerson(
   requestContext: RequestContext,
   look: PageLook | undefined,
-  error: string,
-  description: string,
+  code: OAuthErrorCode,
+  message: string,
   asking: Asking | null = null,
 ): Response {
   if (!(requestContext.request.headers.get("accept") ?? "").includes("text/html")) {
-    const problem = { status: 400, code: error, error, message: description, headers: privately };
-    return replyProblem(requestContext, problem);
+    return replyProblem(requestContext, { status: 400, code, message, headers: privately });
   }
-  const body = `<h1>This sign-in does not work</h1><p>${Bun.escapeHTML(description)}.</p>
+  const body = `<h1>This sign-in does not work</h1><p>${Bun.escapeHTML(message)}.</p>
 ${asking ? backTo(asking) : "<p>Go back to the application and try again.</p>"}
-<p>If that does not help, contact its developer: <code>${Bun.escapeHTML(error)}</code>, request
+<p>If that does not help, contact its developer: <code>${Bun.escapeHTML(code)}</code>, request
 <code>${Bun.escapeHTML(requestContext.requestId)}</code>.</p>`;
   const page = htmlPage({ title: "This sign-in does not work", body, look: look ?? ownLook, root: "../" });
   return reply(requestContext, 400, page, { ...privately, ...htmlHeaders });

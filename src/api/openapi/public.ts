@@ -3,10 +3,10 @@ import { type Scope, scopes } from "../../domain/tokens.ts";
 import { oneOf } from "../../domain/validation/fields.ts";
 import {
   beyondApplication,
+  isOAuthErrorCode,
   noLogin,
   notExchanged,
   type OAuthErrorCode,
-  oauthCodeOf,
   oauthFields,
   type PublicErrorCode,
   statusOf,
@@ -133,9 +133,7 @@ const publicErrorResponses = errorResponder({
 const failures: Readonly<Record<OAuthErrorCode, ErrorSample>> = {
   invalid_request: { message: "grant_type is required" },
   invalid_client: { message: "The client_id or client_secret is wrong" },
-  invalid_grant: {
-    message: notExchanged,
-  },
+  invalid_grant: { message: notExchanged },
   unauthorized_client: { message: "A public client cannot get a token of its own" },
   unsupported_grant_type: {
     message: "The supported grant types are client_credentials, authorization_code, refresh_token",
@@ -170,11 +168,6 @@ const OAuthErrorSchema = named(
   },
 );
 
-/** Whether a code is one of RFC 6749. */
-function isOAuthError(code: string): code is OAuthErrorCode {
-  return Object.hasOwn(failures, code);
-}
-
 const responses = errorResponder<OAuthErrorCode | PublicErrorCode>({
   prefix: "OAuth",
   samples: {
@@ -192,8 +185,8 @@ const responses = errorResponder<OAuthErrorCode | PublicErrorCode>({
   headers: publicHeaders,
   headersOf: { invalid_client: basicChallenge, rate_limited: retryAfter, unavailable: retryAfter },
   schema: OAuthErrorSchema,
-  statusOf: (code) => (isOAuthError(code) ? (code === "invalid_client" ? 401 : 400) : statusOf[code]),
-  moreOf: (code, message) => oauthFields(isOAuthError(code) ? code : oauthCodeOf(code), message),
+  statusOf: (code) => (isOAuthErrorCode(code) ? (code === "invalid_client" ? 401 : 400) : statusOf[code]),
+  moreOf: oauthFields,
 });
 
 /**
@@ -209,7 +202,7 @@ const rules: ListenerRules = {
   headers: publicHeaders,
   errorResponses(operation) {
     const { codes, body } = operation;
-    const failures = codes.filter(isOAuthError);
+    const failures = codes.filter(isOAuthErrorCode);
     if (failures.length > 0) return oauthErrorResponses(failures, body === "form");
     return publicErrorResponses(errorsOf(operation));
   },

@@ -229,7 +229,6 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
       roles: readers,
       query: Type.Object({ ...ApplicationFilterParameters, ...list.query.properties }),
       response: { 200: Applications },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "getApplications",
         tags: ["Applications"],

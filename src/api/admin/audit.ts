@@ -165,7 +165,6 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
       roles: readers,
       query: Type.Object({ ...filters, ...list.query.properties }),
       response: { 200: AuditPage },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "getAudit",
         tags: ["Operations"],

@@ -77,14 +77,14 @@ const exampleRunning = {
 };
 
 const contentHeaders = {
-  ETag: header("ETag", "SHA-256 of the content.", "string", `"${exampleHash}"`),
-  "Repr-Digest": header(
+  ...header("ETag", "SHA-256 of the content.", "string", `"${exampleHash}"`),
+  ...header(
     "Repr-Digest",
     "SHA-256 of the content, in the form of RFC 9530.",
     "string",
     `sha-256=:${digest(exampleHash)}:`,
   ),
-  "Accept-Ranges": header("Accept-Ranges", "Ranges of bytes can be requested.", "string", "bytes"),
+  ...header("Accept-Ranges", "Ranges of bytes can be requested.", "string", "bytes"),
 };
 
 function shownBackup({ created_at, finished_at, ...backup }: Backup): Static<typeof BackupSchema> {
@@ -150,7 +150,6 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
       roles: readers,
       query: list.query,
       response: { 200: FoundBackups },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "getBackups",
         tags: ["Backups"],

@@ -137,7 +137,6 @@ export function channelListRoute(app: AdminListener, { store, cursors, data: { r
         ...list.query.properties,
       }),
       response: { 200: Channels },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "listChannels",
         tags: ["Channels and livestreams"],
@@ -208,7 +207,6 @@ export function livestreamListRoute(
         cursor: positions.parameter,
       }),
       response: { 200: Livestreams },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "listLivestreams",
         tags: ["Channels and livestreams"],

@@ -85,7 +85,6 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
       roles: readers,
       query: Type.Object({ application_id: OfApplication, ...list.query }),
       response: { 200: Deliveries },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "getDeliveries",
         tags: ["Deliveries"],

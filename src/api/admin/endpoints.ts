@@ -180,7 +180,6 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors, now
       roles: readers,
       query: list.query,
       response: { 200: Endpoints },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "getEndpoints",
         tags: ["Deliveries"],
@@ -292,7 +291,6 @@ export function subscriptionRoutes(app: AdminListener, { store, cursors }: Admin
         ...list.query,
       }),
       response: { 200: NamedSubscriptionPage },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "getSubscriptions",
         tags: ["Deliveries"],

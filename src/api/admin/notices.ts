@@ -85,7 +85,6 @@ export function noticeRoutes(app: AdminListener, { store, cursors }: AdminDeps):
         ...list.query.properties,
       }),
       response: { 200: Notices },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "getNotices",
         tags: ["Operations"],

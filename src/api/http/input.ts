@@ -218,7 +218,7 @@ function isAbsent(schema: TSchema, [text = ""]: readonly string[]): boolean {
 }
 
 /** Parameters whose problems are `invalid_cursor`. */
-const cursorNames: ReadonlySet<string> = new Set(["cursor", "Last-Event-ID", "lastEventId"]);
+export const cursorNames: ReadonlySet<unknown> = new Set(["cursor", "Last-Event-ID", "lastEventId"]);
 
 function refused(problems: FieldProblem[]): DomainError {
   const error = invalidFields(problems);

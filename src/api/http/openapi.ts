@@ -26,14 +26,14 @@ export function wide(schema: Json): Json {
   return isInteger && format === undefined && !fits ? { ...schema, format: "int64" } : schema;
 }
 
-/** Returns a response header, as a component that responses share. */
+/** Returns a response header under its name, as a component that responses share. */
 export function header(
   name: string,
   description: string,
   type: "string" | "integer" | "boolean",
   example: string | number | boolean,
 ): Json {
-  return component(`headers/${name}`, { description, schema: wide({ type }), example });
+  return { [name]: component(`headers/${name}`, { description, schema: wide({ type }), example }) };
 }
 
 /** The server's URL in the examples of routes. The document replaces it by the real URL. */
@@ -83,18 +83,14 @@ export const requestIdHeader = header(
   exampleRequestId,
 );
 
-export const retryAfter: Json = {
-  "Retry-After": header("Retry-After", "Seconds to wait before the next request.", "integer", 3),
-};
+export const retryAfter = header("Retry-After", "Seconds to wait before the next request.", "integer", 3);
 
-export const challenge: Json = {
-  "WWW-Authenticate": header(
-    "WWW-Authenticate",
-    "The authentication that the request needs (RFC 6750, section 3).",
-    "string",
-    'Bearer realm="onair", error="invalid_token", error_description="The access token is unknown, revoked or expired"',
-  ),
-};
+export const challenge = header(
+  "WWW-Authenticate",
+  "The authentication that the request needs (RFC 6750, section 3).",
+  "string",
+  'Bearer realm="onair", error="invalid_token", error_description="The access token is unknown, revoked or expired"',
+);
 
 export const basicChallenge: Json = {
   "WWW-Authenticate": component("headers/Basic-WWW-Authenticate", {
@@ -104,23 +100,16 @@ export const basicChallenge: Json = {
   }),
 };
 
-export const contentRange: Json = {
-  "Content-Range": header(
-    "Content-Range",
-    "The range of the file and its size, in bytes; `bytes */4096` if the requested range does not exist.",
-    "string",
-    "bytes 0-1023/4096",
-  ),
-};
+export const contentRange = header(
+  "Content-Range",
+  "The range of the file and its size, in bytes; `bytes */4096` if the requested range does not exist.",
+  "string",
+  "bytes 0-1023/4096",
+);
 
 export const subscriptionBudget: Json = {
-  "Onair-Subscriptions-Used": header(
-    "Onair-Subscriptions-Used",
-    "Number of subscriptions of the application.",
-    "integer",
-    1,
-  ),
-  "Onair-Subscriptions-Limit": header(
+  ...header("Onair-Subscriptions-Used", "Number of subscriptions of the application.", "integer", 1),
+  ...header(
     "Onair-Subscriptions-Limit",
     "Maximum number of subscriptions of the application.",
     "integer",
@@ -129,13 +118,11 @@ export const subscriptionBudget: Json = {
 };
 
 /** Headers of a response that must not be cached. */
-export const notKept: Json = {
-  "Cache-Control": header("Cache-Control", "The response must not be cached.", "string", "no-store"),
-};
+export const notKept = header("Cache-Control", "The response must not be cached.", "string", "no-store");
 
 /** Headers of a response with an `ETag` that may be cached, in place of `notKept`. */
 export const cacheHeaders = (seconds: number): Json => ({
-  ETag: header(
+  ...header(
     "ETag",
     "Version of the response. Send it as `If-None-Match` to get 304 while it is unchanged.",
     "string",

@@ -28,7 +28,7 @@ import { operatorWebhooks } from "./webhooks.ts";
  */
 
 /** The headers of every response of the admin listener. */
-const adminHeaders: Json = { "X-Request-Id": requestIdHeader, ...notKept };
+const adminHeaders: Json = { ...requestIdHeader, ...notKept };
 
 /** An example of each error. */
 const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {

@@ -7,6 +7,7 @@ import {
   deprecationNotice,
 } from "../../domain/deprecations.ts";
 import { oneOf, webAddressFormat } from "../../domain/validation/fields.ts";
+import { cursorNames } from "../http/input.ts";
 import {
   component,
   errorCodes,
@@ -154,7 +155,10 @@ function completeOperation(written: WrittenOperation, rules: ListenerRules): Jso
     body: bodyKind(requestBody),
     security,
     roles,
-    codes: written[errorCodes] ?? [],
+    codes: [
+      ...(parameters.some(({ name }) => cursorNames.has(name)) ? ["invalid_cursor"] : []),
+      ...(written[errorCodes] ?? []),
+    ],
   });
   const { 304: notModified } = responses;
   const headers = { ...rules.headers, ...notModified?.headers };

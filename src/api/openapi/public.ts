@@ -92,16 +92,11 @@ const publicStatuses: Readonly<Record<number, string>> = {
 
 /** The headers of every response of a route with a rate limit. */
 const publicHeaders: Json = {
-  "X-Request-Id": requestIdHeader,
+  ...requestIdHeader,
   ...notKept,
-  "RateLimit-Limit": header("RateLimit-Limit", "Requests allowed per minute.", "integer", 800),
-  "RateLimit-Remaining": header("RateLimit-Remaining", "Requests that may be made now.", "integer", 799),
-  "RateLimit-Reset": header(
-    "RateLimit-Reset",
-    "Seconds until the full limit is available again.",
-    "integer",
-    1,
-  ),
+  ...header("RateLimit-Limit", "Requests allowed per minute.", "integer", 800),
+  ...header("RateLimit-Remaining", "Requests that may be made now.", "integer", 799),
+  ...header("RateLimit-Reset", "Seconds until the full limit is available again.", "integer", 1),
 };
 
 const headersOf: Partial<Record<PublicErrorCode, Json>> = {

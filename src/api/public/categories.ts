@@ -215,7 +215,6 @@ export function categoryRoutes(
         ...filters,
       }),
       response: { 200: CategoryPage, 304: notModified(keptSeconds) },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "getCategories",
         tags: ["Categories"],

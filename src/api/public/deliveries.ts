@@ -466,7 +466,6 @@ export function deliveryRoutes(app: TokenListener, { store, now, cursors }: Publ
       scope: "events:subscribe",
       query: Type.Object(list.query),
       response: { 200: Deliveries },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "getDeliveries",
         tags: ["Deliveries"],

@@ -139,7 +139,6 @@ export function noticeRoutes(app: TokenListener, { store, cursors }: PublicDeps)
       application: "reads",
       query: list.query,
       response: { 200: NoticePage },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "getNotices",
         tags: ["Application"],

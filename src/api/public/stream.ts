@@ -109,7 +109,7 @@ export function streamRoute(app: TokenListener, { streams }: PublicDeps): void {
       query: StreamQuery,
       headers: StreamHeaders,
       response: { 200: eventStream("The stream.", example) },
-      errors: ["invalid_cursor", "stream_disabled"],
+      errors: ["stream_disabled"],
       detail: {
         operationId: "streamEvents",
         tags: ["Events"],

@@ -471,7 +471,6 @@ export function namedSubscriptionRoutes(app: TokenListener, { store, cursors }: 
       application: "reads subscriptions",
       query: Type.Object({ ...subscriptionFilters, ...list.query }),
       response: { 200: NamedSubscriptionPage },
-      errors: ["invalid_cursor"],
       detail: {
         operationId: "listSubscriptions",
         tags: ["Application"],

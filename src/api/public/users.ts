@@ -94,14 +94,12 @@ const FoundUsers = listOf(UserSummarySchema, {
   ),
   description: "The matching users; an empty list when there are none.",
   example: exampleSummary,
-  headers: {
-    "Onair-Search-Complete": header(
-      "Onair-Search-Complete",
-      "`false` if the search stopped early: further users may match, and some of them may rank higher.",
-      "boolean",
-      true,
-    ),
-  },
+  headers: header(
+    "Onair-Search-Complete",
+    "`false` if the search stopped early: further users may match, and some of them may rank higher.",
+    "boolean",
+    true,
+  ),
 });
 
 const FoundUser = answer(

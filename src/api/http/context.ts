@@ -132,7 +132,7 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
   const queryAt = url.indexOf("?", pathAt);
   const sentId = request.headers.get("x-request-id");
   const path = queryAt === -1 ? url.slice(pathAt) : url.slice(pathAt, queryAt);
-  const { traces } = listener.traffic;
+  const { traces } = listener.traffic.observers;
   return {
     requestId: sentId !== null && validRequestId.test(sentId) ? sentId : newId(),
     method,
@@ -189,8 +189,9 @@ export function reply(
 /** Says that a request uses something deprecated: in headers of its response, in the log, and to the findings. */
 function announceDeprecated(requestContext: RequestContext, response: Response): void {
   const { listener, operation, request, requestId, caller, operatorKey } = requestContext;
-  const { deprecated, name } = listener.traffic;
-  if (deprecated === null || (name !== "public" && name !== "admin")) return;
+  const { name, observers } = listener.traffic;
+  const { deprecated } = observers;
+  if (!deprecated || (name !== "public" && name !== "admin")) return;
   const used = deprecated.ofRequest(name as DeprecatingApi, operation, request.url);
   if (used.length === 0) return; // reading `response.headers` would make another view of them
   for (const [header, value] of Object.entries(deprecationHeaders(used))) response.headers.set(header, value);
@@ -248,7 +249,7 @@ function recordAnswer(requestContext: RequestContext, status: number, code: stri
   });
   if (span) {
     const answered = { method, url: request.url, path, status, operation, requestId, applicationId };
-    listener.traffic.traces?.end(span, answered);
+    listener.traffic.observers.traces?.end(span, answered);
   }
   const { clientAddress: client } = requestContext;
   listener.log.request({ requestId, method, path, status, durationMs, client, applicationId, traceId });
@@ -289,6 +290,18 @@ interface Answered {
   readonly traceId: string | null;
 }
 
+/** What is told of each request of a listener. */
+interface Observers {
+  /** Counts requests by the names of listener and operation. */
+  readonly counter?: StatisticCounter;
+  /** Counts the requests of each application. */
+  readonly requests?: RequestCounter;
+  /** The spans of requests; absent or null if tracing is off. */
+  readonly traces?: RequestTraces | null;
+  /** The requests that use something deprecated; absent if they are not looked for. */
+  readonly deprecated?: DeprecatedUse;
+}
+
 /** The requests of one listener since its start. */
 export class Traffic {
   /** Responses by status. */
@@ -297,49 +310,23 @@ export class Traffic {
   readonly seconds: Histogram = newHistogram(durationBounds);
   /** Requests by application. */
   readonly applications = new ApplicationTraffic();
-  readonly #counter: StatisticCounter | null;
-  readonly #requests: RequestCounter | null;
-  /** The name of the listener. */
-  readonly name: string;
-
-  /** The spans of requests; null if tracing is off. */
-  readonly traces: RequestTraces | null;
-  /** The requests that use something deprecated; null if they are not looked for. */
-  readonly deprecated: DeprecatedUse | null;
-
-  /** `counter` counts requests by the names of listener and operation, `requests` those of each application. */
+  /** @param name the name of the listener */
   constructor(
-    name = "",
-    {
-      counter = null,
-      requests = null,
-      traces = null,
-      deprecated = null,
-    }: {
-      readonly counter?: StatisticCounter | null;
-      readonly requests?: RequestCounter | null;
-      readonly traces?: RequestTraces | null;
-      readonly deprecated?: DeprecatedUse | null;
-    } = {},
-  ) {
-    this.name = name;
-    this.deprecated = deprecated;
-    this.#counter = counter;
-    this.#requests = requests;
-    this.traces = traces;
-  }
+    readonly name = "",
+    readonly observers: Observers = {},
+  ) {}
 
   count(answered: Answered): void {
     const { status, durationMs, operation, application, isFromPortal, code, requestId, traceId } = answered;
     const subject = `${this.name} ${operation ?? "other"}`;
-    this.#counter?.count("requests", subject, "requests", durationMs, errorOf(status));
+    this.observers.counter?.count("requests", subject, "requests", durationMs, errorOf(status));
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     if (application) {
       this.applications.count(application, status);
       const limited = status === 429 ? "rate_limited" : undefined;
-      this.#counter?.count("applications", application.id, "requests", null, limited);
+      this.observers.counter?.count("applications", application.id, "requests", null, limited);
       if (!isFromPortal)
-        this.#requests?.count({ applicationId: application.id, operation, status, code, requestId });
+        this.observers.requests?.count({ applicationId: application.id, operation, status, code, requestId });
     }
     const labels =
       traceId === null ? { request_id: requestId } : { request_id: requestId, trace_id: traceId };
@@ -367,7 +354,7 @@ interface CountedApplication {
 }
 
 /** The counts of one application, or of all others. */
-export interface ApplicationCounts {
+interface ApplicationCounts {
   /** `other` for all others. */
   readonly id: string;
   readonly name: string;

@@ -26,6 +26,7 @@ import {
   IdParameter,
   ListParameter,
   noOtherFields,
+  optionalFields,
   TextParameter,
 } from "../http/parameters.ts";
 import {
@@ -108,35 +109,26 @@ const ChangedApplication = answerOf(ApplicationSchema, {
   example: { ...exampleApplication, rate_limit: 6000 },
 });
 
-const ApplicationFilterParameters = {
-  name: Type.Optional(
-    TextParameter({
-      allowEmptyValue: true,
-      maxLength: 100,
-      description: `Returns only applications whose name contains this text. ${comparedPlainly}`,
-    }),
-  ),
-  find: Type.Optional(
-    TextParameter({
-      allowEmptyValue: true,
-      maxLength: 2048,
-      description:
-        "Returns only applications whose name or webhook URL contains this text, or whose id it is.",
-    }),
-  ),
-  owner_user_id: Type.Optional(IdParameter("owner", exampleUser.id)),
-  state: Type.Optional(
-    ChoiceParameter(applicationStates, { description: "Returns only applications in this state." }),
-  ),
-  id: Type.Optional(
-    ListParameter({
-      items: ApplicationIdParameter,
-      minItems: 1,
-      maxItems: 100,
-      description: "Returns only applications with one of these ids.",
-    }),
-  ),
-};
+const ApplicationFilterParameters = optionalFields({
+  name: TextParameter({
+    allowEmptyValue: true,
+    maxLength: 100,
+    description: `Returns only applications whose name contains this text. ${comparedPlainly}`,
+  }),
+  find: TextParameter({
+    allowEmptyValue: true,
+    maxLength: 2048,
+    description: "Returns only applications whose name or webhook URL contains this text, or whose id it is.",
+  }),
+  owner_user_id: IdParameter("owner", exampleUser.id),
+  state: ChoiceParameter(applicationStates, { description: "Returns only applications in this state." }),
+  id: ListParameter({
+    items: ApplicationIdParameter,
+    minItems: 1,
+    maxItems: 100,
+    description: "Returns only applications with one of these ids.",
+  }),
+});
 
 /** Applications of third parties: create, list, get, change and delete. */
 export function applicationRoutes(app: AdminListener, options: AdminDeps): void {

@@ -5,7 +5,15 @@ import { isoTime } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { pageOf } from "../http/answers.ts";
 import { pagedList } from "../http/cursors.ts";
-import { IsoTimestamp, named, picked, TextParameter, TimeParameter, timeRange } from "../http/parameters.ts";
+import {
+  IsoTimestamp,
+  named,
+  optionalFields,
+  picked,
+  TextParameter,
+  TimeParameter,
+  timeRange,
+} from "../http/parameters.ts";
 import { exampleApplication } from "./application-fields.ts";
 import { type AdminDeps, type AdminListener, readers } from "./listener.ts";
 
@@ -83,55 +91,39 @@ const AuditPage = pageOf(AuditSchema, {
 });
 
 const words = { minLength: 1, maxLength: 100 };
-const filters = {
-  key: Type.Optional(
-    TextParameter({
-      ...words,
-      description:
-        "Returns only changes by the key or application with this id, or with this name at the time of the change.",
-    }),
-  ),
-  action: Type.Optional(
-    TextParameter({
-      ...words,
-      description: "Returns only changes by this operation, such as `changeApplication`.",
-    }),
-  ),
-  object: Type.Optional(
-    TextParameter({
-      ...words,
-      description: "Returns only changes of this kind of object, such as `applications`.",
-    }),
-  ),
-  object_id: Type.Optional(
-    TextParameter({ ...words, description: "Returns only changes of the object with this id." }),
-  ),
-  application: Type.Optional(
-    TextParameter({
-      ...words,
-      description:
-        "Returns only changes of the application with this id, or with this name at the time of the change.",
-    }),
-  ),
-  user: Type.Optional(
-    TextParameter({
-      ...words,
-      description:
-        "Returns only changes of the user with this id and of this user's channels, or of the user with this username at the time of the change.",
-    }),
-  ),
-  after: Type.Optional(
-    TimeParameter({
-      description: "Returns only changes at or after this time; of several, the last one counts.",
-    }),
-  ),
-  before: Type.Optional(
-    TimeParameter({
-      description:
-        "Returns only changes before this time; of several, the first one counts. Must be later than `after`.",
-    }),
-  ),
-};
+const filters = optionalFields({
+  key: TextParameter({
+    ...words,
+    description:
+      "Returns only changes by the key or application with this id, or with this name at the time of the change.",
+  }),
+  action: TextParameter({
+    ...words,
+    description: "Returns only changes by this operation, such as `changeApplication`.",
+  }),
+  object: TextParameter({
+    ...words,
+    description: "Returns only changes of this kind of object, such as `applications`.",
+  }),
+  object_id: TextParameter({ ...words, description: "Returns only changes of the object with this id." }),
+  application: TextParameter({
+    ...words,
+    description:
+      "Returns only changes of the application with this id, or with this name at the time of the change.",
+  }),
+  user: TextParameter({
+    ...words,
+    description:
+      "Returns only changes of the user with this id and of this user's channels, or of the user with this username at the time of the change.",
+  }),
+  after: TimeParameter({
+    description: "Returns only changes at or after this time; of several, the last one counts.",
+  }),
+  before: TimeParameter({
+    description:
+      "Returns only changes before this time; of several, the first one counts. Must be later than `after`.",
+  }),
+});
 
 const idForm = /^[1-9][0-9]{0,15}$/;
 /** The most channels of a user whose changes are found with those of the user. */

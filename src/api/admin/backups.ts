@@ -9,7 +9,7 @@ import { answerOf, file, linksTo, noContent, pageOf } from "../http/answers.ts";
 import { reply } from "../http/context.ts";
 import { pagedList } from "../http/cursors.ts";
 import { contentRange, header } from "../http/openapi.ts";
-import { IsoTimestamp, named, TextParameter } from "../http/parameters.ts";
+import { IsoTimestamp, named, optionalFields, TextParameter } from "../http/parameters.ts";
 import { type AdminDeps, type AdminListener, operators, readers, whileAllowed } from "./listener.ts";
 
 const mediaType = "application/vnd.sqlite3";
@@ -40,20 +40,18 @@ const BackupParams = Type.Object({
   }),
 });
 
-const ContentHeaders = Type.Object({
-  Range: Type.Optional(
-    TextParameter({
+const ContentHeaders = Type.Object(
+  optionalFields({
+    Range: TextParameter({
       description: "One range of bytes, to resume an interrupted download.",
       examples: ["bytes=1048576-"],
     }),
-  ),
-  "If-Range": Type.Optional(
-    TextParameter({
+    "If-Range": TextParameter({
       description:
         "`ETag` of the part already received. If it differs from the current one, the whole file is sent.",
     }),
-  ),
-});
+  }),
+);
 
 const exampleHash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 const exampleBackup: Static<typeof BackupSchema> = {

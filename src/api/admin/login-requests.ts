@@ -23,6 +23,7 @@ import {
   IsoTimestamp,
   Message,
   named,
+  optionalFields,
   otherFieldsIgnored,
   TextParameter,
 } from "../http/parameters.ts";
@@ -73,22 +74,18 @@ const AcceptInput = Type.Object(
 );
 
 const RejectInput = Type.Object(
-  {
-    error: Type.Optional(
-      oneOf(rejections, {
-        default: "access_denied",
-        description: "Error code for the application (RFC 6749, section 4.1.2.1).",
-      }),
-    ),
-    error_description: Type.Optional(
-      Type.String({
-        maxLength: 200,
-        pattern: "^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$",
-        errorMessage: "must be printable ASCII without quotation marks and backslashes",
-        description: "Description of the error for the application.",
-      }),
-    ),
-  },
+  optionalFields({
+    error: oneOf(rejections, {
+      default: "access_denied",
+      description: "Error code for the application (RFC 6749, section 4.1.2.1).",
+    }),
+    error_description: Type.String({
+      maxLength: 200,
+      pattern: "^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$",
+      errorMessage: "must be printable ASCII without quotation marks and backslashes",
+      description: "Description of the error for the application.",
+    }),
+  }),
   {
     $id: "RejectInput",
     description: "The reason why the login or the consent failed.",

@@ -21,28 +21,25 @@ import {
   Message,
   named,
   noOtherFields,
+  optionalFields,
   TextParameter,
 } from "../http/parameters.ts";
 import { ApplicationIdParameter, ApplicationParams, exampleApplication } from "./application-fields.ts";
 import { type AdminDeps, type AdminListener, operators, readers } from "./listener.ts";
 
 const TokenInput = Type.Object(
-  {
-    scopes: Type.Optional(
-      Type.Array(Type.String({ maxLength: 100 }), {
-        maxItems: 20,
-        description: "Scopes of the token. The default is all scopes of the application.",
-      }),
-    ),
-    expires_in: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: appTokenLifetimeMs / second,
-        default: appTokenLifetimeMs / second,
-        description: "Lifetime of the token, in seconds.",
-      }),
-    ),
-  },
+  optionalFields({
+    scopes: Type.Array(Type.String({ maxLength: 100 }), {
+      maxItems: 20,
+      description: "Scopes of the token. The default is all scopes of the application.",
+    }),
+    expires_in: Type.Integer({
+      minimum: 1,
+      maximum: appTokenLifetimeMs / second,
+      default: appTokenLifetimeMs / second,
+      description: "Lifetime of the token, in seconds.",
+    }),
+  }),
   {
     $id: "TokenInput",
     description: "The token to create.",

@@ -22,6 +22,11 @@ export const noOtherFields = { additionalProperties: false };
 /** An option of an object schema: unknown fields are ignored. */
 export const otherFieldsIgnored = { additionalProperties: true };
 
+/** Returns fields of an object schema, all of them optional. */
+export function optionalFields<Fields extends TProperties>(fields: Fields) {
+  return Type.Partial(Type.Object(fields)).properties;
+}
+
 /** An object schema that is a component of the OpenAPI documents. It has no other fields than these. */
 export function named<Fields extends TProperties>($id: string, description: string, fields: Fields) {
   return Type.Object(fields, { $id, description, ...noOtherFields });

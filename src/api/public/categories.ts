@@ -16,6 +16,7 @@ import {
   IdParameter,
   LimitParameter,
   named,
+  optionalFields,
   TextParameter,
   WebUrl,
 } from "../http/parameters.ts";
@@ -68,12 +69,10 @@ export const nameFilter = {
   description: `Returns only categories whose name contains this text. ${comparedPlainly}`,
 };
 
-const filters = {
-  name: Type.Optional(TextParameter(nameFilter)),
-  q: Type.Optional(
-    TextParameter({ ...nameFilter, description: "Alias of `name`; ignored when `name` is present." }),
-  ),
-};
+const filters = optionalFields({
+  name: TextParameter(nameFilter),
+  q: TextParameter({ ...nameFilter, description: "Alias of `name`; ignored when `name` is present." }),
+});
 type Filters = Static<TObject<typeof filters>>;
 
 const filterOf = ({ name, q = "" }: Filters) => fold(name ?? q);

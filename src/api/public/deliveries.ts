@@ -28,6 +28,7 @@ import {
   IsoTimestamp,
   LimitParameter,
   named,
+  optionalFields,
   picked,
   TextParameter,
   TimeParameter,
@@ -128,51 +129,38 @@ export const SentDeliverySchema = named("SentDelivery", "A delivery with the req
 });
 
 /** The filters of a list of deliveries. */
-const filters = {
-  subscription_id: Type.Optional(
-    TextParameter({
-      minLength: 1,
-      maxLength: 64,
-      description: "Returns only deliveries of this subscription.",
-    }),
-  ),
-  event_id: Type.Optional(
-    TextParameter({
-      minLength: 1,
-      maxLength: 64,
-      description: "Returns only deliveries of the event with this id, one for each subscription.",
-    }),
-  ),
-  broadcaster: Type.Optional(IdParameter("broadcaster whose deliveries to return", 1001)),
-  status: Type.Optional(
-    ChoiceParameter(statusFilters, {
-      description: `Returns only deliveries with this status: ${deliveryStatuses.join(", ")}; \`missed\`: failed, expired or canceled, of a subscription that still exists; or \`failing\`: attempted without success, and pending, failed or expired.`,
-      examples: ["failed"],
-    }),
-  ),
-  type: Type.Optional(
-    TextParameter({
-      minLength: 1,
-      maxLength: 100,
-      description: "Returns only deliveries of this event type.",
-      examples: ["channel.followed"],
-    }),
-  ),
-  after: Type.Optional(
-    TimeParameter({
-      description: "Returns only deliveries of events published at or after this time.",
-      examples: ["2026-01-14T16:00:00Z"],
-    }),
-  ),
-  before: Type.Optional(
-    TimeParameter({
-      description:
-        "Returns only deliveries of events published before this time. Must be later than `after`.",
-      examples: ["2026-01-14T17:00:00Z"],
-    }),
-  ),
+const filters = optionalFields({
+  subscription_id: TextParameter({
+    minLength: 1,
+    maxLength: 64,
+    description: "Returns only deliveries of this subscription.",
+  }),
+  event_id: TextParameter({
+    minLength: 1,
+    maxLength: 64,
+    description: "Returns only deliveries of the event with this id, one for each subscription.",
+  }),
+  broadcaster: IdParameter("broadcaster whose deliveries to return", 1001),
+  status: ChoiceParameter(statusFilters, {
+    description: `Returns only deliveries with this status: ${deliveryStatuses.join(", ")}; \`missed\`: failed, expired or canceled, of a subscription that still exists; or \`failing\`: attempted without success, and pending, failed or expired.`,
+    examples: ["failed"],
+  }),
+  type: TextParameter({
+    minLength: 1,
+    maxLength: 100,
+    description: "Returns only deliveries of this event type.",
+    examples: ["channel.followed"],
+  }),
+  after: TimeParameter({
+    description: "Returns only deliveries of events published at or after this time.",
+    examples: ["2026-01-14T16:00:00Z"],
+  }),
+  before: TimeParameter({
+    description: "Returns only deliveries of events published before this time. Must be later than `after`.",
+    examples: ["2026-01-14T17:00:00Z"],
+  }),
   limit: LimitParameter("deliveries", deliveryPages),
-};
+});
 
 export const DeliveryId = Type.Object({
   id: TextParameter({

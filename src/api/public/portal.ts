@@ -11,7 +11,13 @@ import { reply, replyJson } from "../http/context.ts";
 import { oauthPaths } from "../http/errors.ts";
 import { requireClientStill } from "../http/oauth.ts";
 import { isFromPage, pageCookie, pageRoutes, sessionMs } from "../http/pages.ts";
-import { IdParameter, ListParameter, noOtherFields, TextParameter } from "../http/parameters.ts";
+import {
+  IdParameter,
+  ListParameter,
+  noOtherFields,
+  optionalFields,
+  TextParameter,
+} from "../http/parameters.ts";
 import type { PublicDeps, PublicListener, TokenListener } from "./listener.ts";
 import { usersById, usersFor } from "./users.ts";
 
@@ -91,12 +97,12 @@ export function portalSessionRoutes(app: TokenListener, { store, portal }: Publi
 const maxFound = 20;
 const maxIds = 100;
 
-const UsersQuery = Type.Object({
-  find: Type.Optional(TextParameter({ trim: true, minLength: 1, maxLength: searchLimits.maxQuery })),
-  id: Type.Optional(
-    ListParameter({ items: IdParameter("user", exampleUser.id), minItems: 1, maxItems: maxIds }),
-  ),
-});
+const UsersQuery = Type.Object(
+  optionalFields({
+    find: TextParameter({ trim: true, minLength: 1, maxLength: searchLimits.maxQuery }),
+    id: ListParameter({ items: IdParameter("user", exampleUser.id), minItems: 1, maxItems: maxIds }),
+  }),
+);
 
 /**
  * Finds users for the fields of the portal that are about a user, by a part of a name or an id, or by ids. Search Users

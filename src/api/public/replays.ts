@@ -8,7 +8,14 @@ import { day, isoTime, isoTimeOrNull, minute, second, timeMs } from "../../domai
 import { about, multiLine, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
 import { dataOf, linksTo, listOf, noContent } from "../http/answers.ts";
 import { existing, notFound } from "../http/errors.ts";
-import { IsoTimestamp, named, otherFieldsIgnored, picked, TextParameter } from "../http/parameters.ts";
+import {
+  IsoTimestamp,
+  named,
+  optionalFields,
+  otherFieldsIgnored,
+  picked,
+  TextParameter,
+} from "../http/parameters.ts";
 import { broadcasterIn, scopeOf } from "./deliveries.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
 
@@ -29,28 +36,24 @@ const ReplayedStatus = oneOf(statusFilters, {
 /** Events published this long before the first failure may belong to it: the attempt that failed takes time. */
 const marginMs = 5 * minute;
 
-const fields = {
-  subscription_id: Type.Optional(word(64, "Only deliveries of this subscription.")),
-  broadcaster_user_id: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: maxId, description: "Only events of this broadcaster." }),
+const fields = optionalFields({
+  subscription_id: word(64, "Only deliveries of this subscription."),
+  broadcaster_user_id: Type.Integer({
+    minimum: 1,
+    maximum: maxId,
+    description: "Only events of this broadcaster.",
+  }),
+  status: ReplayedStatus,
+  type: word(100, "Only events of this type."),
+  from: time("Start of the range: events published at or after this time."),
+  since: Type.Literal("last_failure", {
+    description: `In place of \`from\`: ${marginMs / minute} minutes before the endpoint began to fail, the last time that it did, but at most ${replayLimits.maxRangeMs / day} days before the end.`,
+  }),
+  to: time(
+    `End of the range, exclusive; at most ${replayLimits.maxRangeMs / day} days after its start. By default, now.`,
   ),
-  status: Type.Optional(ReplayedStatus),
-  type: Type.Optional(word(100, "Only events of this type.")),
-  from: Type.Optional(time("Start of the range: events published at or after this time.")),
-  since: Type.Optional(
-    Type.Literal("last_failure", {
-      description: `In place of \`from\`: ${marginMs / minute} minutes before the endpoint began to fail, the last time that it did, but at most ${replayLimits.maxRangeMs / day} days before the end.`,
-    }),
-  ),
-  to: Type.Optional(
-    time(
-      `End of the range, exclusive; at most ${replayLimits.maxRangeMs / day} days after its start. By default, now.`,
-    ),
-  ),
-  dry_run: Type.Optional(
-    Type.Boolean({ description: "Counts the deliveries without sending them.", default: false }),
-  ),
-};
+  dry_run: Type.Boolean({ description: "Counts the deliveries without sending them.", default: false }),
+});
 
 export const exampleReplayInput = {
   status: "missed",

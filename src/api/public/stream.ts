@@ -3,7 +3,7 @@ import { mostStreamShards, type StreamShard } from "../../domain/deliveries.ts";
 import { channelFollowed } from "../../domain/events/built-in.ts";
 import { tokenOf } from "../http/access.ts";
 import { eventStream } from "../http/answers.ts";
-import { TextParameter, TimeParameter, timeParameterMs } from "../http/parameters.ts";
+import { optionalFields, TextParameter, TimeParameter, timeParameterMs } from "../http/parameters.ts";
 import { frame, opening, replyStream } from "../stream/event-stream.ts";
 import type { LastId } from "../stream/streams.ts";
 import { exampleSentDelivery } from "./deliveries.ts";
@@ -33,17 +33,15 @@ function shardOf(text: string): StreamShard {
   return { number, count };
 }
 
-const StreamQuery = Type.Object({
-  lastEventId: Type.Optional(
-    TextParameter({
+const StreamQuery = Type.Object(
+  optionalFields({
+    lastEventId: TextParameter({
       ...lastId,
       allowEmptyValue: true,
       description:
         "The same as the header `Last-Event-ID`, which takes precedence, for clients that cannot send it.",
     }),
-  ),
-  shard: Type.Optional(
-    TextParameter({
+    shard: TextParameter({
       pattern: "^[1-9][0-9]?/[1-9][0-9]?$",
       errorMessage: shardForm,
       refine(text) {
@@ -53,15 +51,13 @@ const StreamQuery = Type.Object({
       description: `Divides the stream, so that several processes share the work: \`2/8\` is the second of eight shards, each with the events of an eighth of the broadcasters. \`K/N\` has the broadcasters whose id, divided by N, leaves the remainder K - 1; the first shard also has events without a broadcaster and notices. All N shards together are the whole stream. At most ${mostStreamShards} shards. An \`id\` is valid for its shard; to change the number of shards, continue with \`after\`.`,
       examples: ["2/8"],
     }),
-  ),
-  after: Type.Optional(
-    TimeParameter({
+    after: TimeParameter({
       description:
         "Without `Last-Event-ID`, the stream begins with events published at or after this time. Without both, it begins with new events.",
       examples: ["2026-01-14T16:00:00Z"],
     }),
-  ),
-});
+  }),
+);
 
 const exampleBody = {
   type: "channel.followed",

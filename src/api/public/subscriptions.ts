@@ -20,6 +20,7 @@ import {
   IsoTimestamp,
   ListParameter,
   named,
+  optionalFields,
   otherFieldsIgnored,
   TextParameter,
   Ulid,
@@ -437,25 +438,21 @@ export function namedSubscriptionList(store: Pick<Store, "subscriptions">, curso
 }
 
 /** The filters of a list of subscriptions. */
-export const subscriptionFilters = {
-  broadcaster_user_id: Type.Optional(IdParameter("broadcaster", exampleUser.id)),
-  channel: Type.Optional(
-    TextParameter({
-      minLength: 1,
-      maxLength: 200,
-      description: "Returns only subscriptions of the broadcaster whose channel has this slug.",
-      examples: [exampleChannel.slug],
-    }),
-  ),
-  event: Type.Optional(
-    TextParameter({
-      minLength: 1,
-      maxLength: 100,
-      description: "Returns only subscriptions to this event type.",
-      examples: ["channel.followed"],
-    }),
-  ),
-};
+export const subscriptionFilters = optionalFields({
+  broadcaster_user_id: IdParameter("broadcaster", exampleUser.id),
+  channel: TextParameter({
+    minLength: 1,
+    maxLength: 200,
+    description: "Returns only subscriptions of the broadcaster whose channel has this slug.",
+    examples: [exampleChannel.slug],
+  }),
+  event: TextParameter({
+    minLength: 1,
+    maxLength: 100,
+    description: "Returns only subscriptions to this event type.",
+    examples: ["channel.followed"],
+  }),
+});
 
 /** List Subscriptions: the application's subscriptions in pages, with names. */
 export function namedSubscriptionRoutes(app: TokenListener, { store, cursors }: PublicDeps): void {

@@ -9,7 +9,7 @@ import { about, nullable } from "../../domain/validation/fields.ts";
 import { type LimitedBy, needsApplication, type RateLimiter, requireWithinLimit } from "../http/access.ts";
 import { dataOf, eventStream } from "../http/answers.ts";
 import type { Caller } from "../http/context.ts";
-import { named, otherFieldsIgnored, WebUrl } from "../http/parameters.ts";
+import { named, optionalFields, otherFieldsIgnored, WebUrl } from "../http/parameters.ts";
 import { frame, replyShortStream } from "../stream/event-stream.ts";
 import { exampleSentDelivery, scopeOf, shownTimings, TimingsSchema } from "./deliveries.ts";
 import type { PublicDeps, TokenListener } from "./listener.ts";
@@ -19,25 +19,19 @@ const testsPerMinute = { application: 10, users: 10, user: 3 };
 const defaultEvent = "channel.followed";
 
 const TestBody = Type.Object(
-  {
-    event: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 100,
-        description: "Event type of the sample.",
-        default: defaultEvent,
-      }),
-    ),
-    version: Type.Optional(
-      Type.Integer({ ...versionRange, description: "Version of the event type.", default: 1 }),
-    ),
-    data: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description:
-          "Payload to send in place of the example of the event type. Requires a token of the application itself. The sample is then signed only with the application's secret (`v1`), not with the platform's key.",
-      }),
-    ),
-  },
+  optionalFields({
+    event: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: "Event type of the sample.",
+      default: defaultEvent,
+    }),
+    version: Type.Integer({ ...versionRange, description: "Version of the event type.", default: 1 }),
+    data: Type.Record(Type.String(), Type.Unknown(), {
+      description:
+        "Payload to send in place of the example of the event type. Requires a token of the application itself. The sample is then signed only with the application's secret (`v1`), not with the platform's key.",
+    }),
+  }),
   {
     $id: "TestInput",
     description: "The sample to send.",

@@ -2,10 +2,9 @@ import type { Role } from "../domain/operator-keys.ts";
 import { applicationRoutes, filterRoutes, secretRoutes, usageRoutes } from "./admin/applications.ts";
 import { auditRoutes } from "./admin/audit.ts";
 import { backupRoutes } from "./admin/backups.ts";
-import { channelListRoute, livestreamListRoute } from "./admin/channels.ts";
 import { consoleRoutes } from "./admin/console.ts";
 import { deliveryRoutes, replayRoutes } from "./admin/deliveries.ts";
-import { backlogRoute, endpointRoutes, subscriptionRoutes } from "./admin/endpoints.ts";
+import { backlogRoute, endpointRoutes, noticeRoutes, subscriptionRoutes } from "./admin/endpoints.ts";
 import { catalogueRoute, eventTypeRoutes } from "./admin/event-types.ts";
 import { eventRoutes, previewRoute } from "./admin/events.ts";
 import { keyRoutes } from "./admin/keys.ts";
@@ -18,11 +17,10 @@ import {
   readers,
   writers,
 } from "./admin/listener.ts";
+import { channelListRoute, livestreamListRoute, rankingRoutes } from "./admin/livestreams.ts";
 import { loginRequestRoutes } from "./admin/login-requests.ts";
 import { metricRoutes } from "./admin/metrics.ts";
-import { noticeRoutes } from "./admin/notices.ts";
 import { type OperatorSessions, operatorSessions } from "./admin/operator-keys.ts";
-import { rankingRoutes } from "./admin/ranking.ts";
 import { categoryRoutes, channelRoutes, livestreamRoutes, userRoutes } from "./admin/records.ts";
 import { findingRoute, healthRoutes, holdRoutes, settingRoutes, storageRoute } from "./admin/server.ts";
 import { outcomeRoute, statisticRoutes } from "./admin/statistics.ts";

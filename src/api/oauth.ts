@@ -1,8 +1,7 @@
 import type { RouteRow } from "./http/server.ts";
 import { authorizeRoute } from "./oauth/authorize.ts";
 import { metadataRoute } from "./oauth/metadata.ts";
-import { introspectRoute, revokeRoute, tokenRoute } from "./oauth/tokens.ts";
-import { userInfoRoute } from "./oauth/userinfo.ts";
+import { introspectRoute, revokeRoute, tokenRoute, userInfoRoute } from "./oauth/tokens.ts";
 import type {
   OpenAccess,
   PublicDeps,

@@ -156,6 +156,17 @@ export const Pagination = named("Pagination", "The position of a page in its lis
   has_more: Type.Boolean({ description: "Whether there is a next page." }),
 });
 
+/**
+ * Returns a page and its pagination from one item more than the page may have, which shows whether there is a next page.
+ * @param cursorAfter returns the cursor of the position after an item
+ */
+export function pageIn<Item>(found: readonly Item[], limit: number, cursorAfter: (last: Item) => string) {
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  const has_more = found.length > limit;
+  return { items, pagination: { cursor: has_more && last !== undefined ? cursorAfter(last) : "", has_more } };
+}
+
 const pages = { defaultResults: 25, maxResults: 100 };
 
 interface Listed<Position extends string | number, Item, Shown> {
@@ -183,14 +194,10 @@ export function pagedList(what: string, cursors: Cursors) {
       const { limit = pages.defaultResults } = parameters;
       // Positions of one list have one type.
       const [after = null] = (positions.positionIn(parameters) ?? []) as [Position?];
-      // One more than requested shows whether there is a next page.
-      const found = await read(after, limit + 1);
-      const items = found.slice(0, limit);
-      const last = items.at(-1);
-      const has_more = found.length > limit;
-      const cursor =
-        has_more && last !== undefined ? positions.make([positionOf(last)], parameters, grant) : "";
-      return { data: items.map(toJson), pagination: { cursor, has_more }, message: "OK" };
+      const { items, pagination } = pageIn(await read(after, limit + 1), limit, (last) =>
+        positions.make([positionOf(last)], parameters, grant),
+      );
+      return { data: items.map(toJson), pagination, message: "OK" };
     },
   };
 }

@@ -20,6 +20,7 @@ import {
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
 import type { User } from "../../domain/users.ts";
+import { about } from "../../domain/validation/fields.ts";
 import { answer, answerOf } from "../http/answers.ts";
 import { notExchanged, OAuthError, oauthPaths } from "../http/errors.ts";
 import {
@@ -37,8 +38,14 @@ import {
   TokenToLookAt,
   text,
 } from "../http/oauth.ts";
-import { named } from "../http/parameters.ts";
-import type { PublicDeps, PublicListener } from "../public/listener.ts";
+import { exampleUrl } from "../http/openapi.ts";
+import { named, WebUrl } from "../http/parameters.ts";
+import type { PublicDeps, PublicListener, TokenListener } from "../public/listener.ts";
+import { withPicture } from "../public/users.ts";
+
+/*
+ * The endpoints of tokens: creation, introspection, revocation, and the user of a token.
+ */
 
 const grantType = <Name extends string>(name: Name) => Type.Literal(name, { description: "Grant type." });
 
@@ -345,6 +352,56 @@ export function revokeRoute(app: PublicListener, { store }: PublicDeps): void {
         summary: "Revoke a token",
         description:
           "Revokes a token of the calling application (RFC 7009). A public client sends only its `client_id`. The response is an empty JSON object. Revoking a refresh token also revokes all other tokens of the same sign-in. An unknown token is not an error.",
+      },
+    },
+  );
+}
+
+const UserInfoSchema = named(
+  "UserInfo",
+  "The user who signed in, with claims of OpenID Connect (Core 1.0, section 5.1).",
+  {
+    sub: Type.String({ description: "Id of the user, as a string." }),
+    preferred_username: Type.String({ description: "Username, which the platform may change." }),
+    name: Type.String({ description: "Name to display." }),
+    picture: about(WebUrl, "URL of the profile picture; a default picture when the user has none."),
+  },
+);
+
+const UserInfo = answerOf(UserInfoSchema, {
+  description: "The user of the token.",
+  example: {
+    sub: String(exampleUser.id),
+    preferred_username: exampleUser.username,
+    name: exampleUser.display_name,
+    picture: withPicture(exampleUser, { publicUrl: () => exampleUrl }).profile_picture,
+  },
+});
+
+/** `GET /oauth/userinfo` (OpenID Connect Core 1.0, section 5.3): the user of a user token, whatever its scopes are. */
+export function userInfoRoute(app: TokenListener, { store, publicUrl }: PublicDeps): void {
+  app.get(
+    "/oauth/userinfo",
+    async ({ caller: { grant } }) => {
+      const [user] = await store.users.byIds([grant.userId].filter((id) => id !== null));
+      // The user was removed after the token was checked.
+      if (!user) throw new DomainError("invalid_token", "The user of this access token does not exist");
+      return {
+        sub: String(user.id),
+        preferred_username: user.username,
+        name: user.display_name,
+        picture: withPicture(user, { publicUrl }).profile_picture,
+      };
+    },
+    {
+      user: true,
+      response: { 200: UserInfo },
+      detail: {
+        operationId: "getUserInfo",
+        tags: ["Tokens"],
+        summary: "Get the user who signed in",
+        description:
+          "Returns who the user of a user token is. The token needs no particular scope. For the whole profile, use Get Users without `id`.",
       },
     },
   );

@@ -9,7 +9,7 @@ import { about, Count, Id } from "../../domain/validation/fields.ts";
 import type { RankedCategory, Snapshot } from "../../platform/ranking.ts";
 import { answer, linksTo, nextPage, notModified } from "../http/answers.ts";
 import { type CacheableContent, cacheableFor, jsonContentOf, replyContent } from "../http/content.ts";
-import { listCursors, Pagination } from "../http/cursors.ts";
+import { listCursors, Pagination, pageIn } from "../http/cursors.ts";
 import { exampleUrl } from "../http/openapi.ts";
 import {
   comparedPlainly,
@@ -165,19 +165,11 @@ export function categoryRoutes(
     const [takenAt = 0, viewers = 0, id = 0] = position ?? [];
     const order = position ? await ranking.orderOf(takenAt) : ranking.current().order;
     const found = firstNamed(filter, ranking.walk(order, position && { viewers, id }), limit + 1);
-    const page = found.slice(0, limit);
-    const last = page.at(-1);
-    const hasMore = found.length > limit;
-    const next =
-      hasMore && last ? positions.make([order.takenAt, last.viewers, last.category.id], query, null) : "";
-    if (hasMore) await ranking.share(order);
-    return {
-      order,
-      content: jsonContentOf({
-        categories: page.map(listed),
-        pagination: { cursor: next, has_more: hasMore },
-      }),
-    };
+    const { items, pagination } = pageIn(found, limit, ({ viewers, category }) =>
+      positions.make([order.takenAt, viewers, category.id], query, null),
+    );
+    if (pagination.has_more) await ranking.share(order);
+    return { order, content: jsonContentOf({ categories: items.map(listed), pagination }) };
   };
 
   const detail = async (snapshot: Snapshot, id: number): Promise<CacheableContent> => {

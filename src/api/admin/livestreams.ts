@@ -1,18 +1,22 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { categoryLimits } from "../../domain/categories.ts";
+import { DomainError } from "../../domain/errors.ts";
 import { exampleCategory, exampleChannel, exampleUser } from "../../domain/examples.ts";
 import type { Channel, ChannelFilter } from "../../domain/livestreams.ts";
 import type { Store } from "../../domain/store.ts";
+import { fold } from "../../domain/text.ts";
 import { searchLimits, type User } from "../../domain/users.ts";
 import { about, Count, Id, nullable } from "../../domain/validation/fields.ts";
-import type { Snapshot } from "../../platform/ranking.ts";
-import { pageOf } from "../http/answers.ts";
-import { listCursors, pagedList } from "../http/cursors.ts";
+import type { RankedCategory, Snapshot } from "../../platform/ranking.ts";
+import { dataOf, listOf, pageOf } from "../http/answers.ts";
+import { listCursors, pagedList, pageIn } from "../http/cursors.ts";
 import { IdParameter, IsoTimestamp, LimitParameter, named, TextParameter } from "../http/parameters.ts";
+import { firstNamed, liveChannels, nameFilter } from "../public/categories.ts";
 import { usersFor } from "../public/users.ts";
 import { type AdminDeps, type AdminListener, everyRole } from "./listener.ts";
 
 /*
- * Lists of channels and of livestreams, with what operators want to know of them.
+ * What operators see of the live platform: lists of channels and livestreams, and the order of the categories.
  */
 
 const channelFields = {
@@ -178,25 +182,24 @@ export function livestreamListRoute(
       const snapshot = ranking.current();
       const first = [Number.POSITIVE_INFINITY, 0] as const;
       const live = await liveAfter(snapshot, query, positions.positionIn(query) ?? first);
-      const page = live.slice(0, limit);
-      const ids = page.map(({ channel_id }) => channel_id);
+      const { items, pagination } = pageIn(live, limit, ({ viewers, channel_id }) =>
+        positions.make([viewers, channel_id], query, null),
+      );
+      const ids = items.map(({ channel_id }) => channel_id);
       const [channels, details] = await Promise.all([
         store.channels.byIds(ids),
         store.livestreams.byChannels(ids),
       ]);
       const byId = new Map((await withOwners(store, channels)).map((one) => [one.entry.id, one.entry]));
       const described = new Map(details.map((one) => [one.channel_id, one]));
-      const data = page.flatMap(({ channel_id, category_id, viewers }) => {
+      const data = items.flatMap(({ channel_id, category_id, viewers }) => {
         const [channel, detail] = [byId.get(channel_id), described.get(channel_id)];
         if (!channel || !detail) return [];
         const { title, language, started_at } = detail;
         const category_name = snapshot.category(category_id)?.category.name ?? "";
         return [{ ...channel, viewers, category_id, category_name, title, language, started_at }];
       });
-      const last = page.at(-1);
-      const has_more = live.length > limit;
-      const cursor = has_more && last ? positions.make([last.viewers, last.channel_id], query, null) : "";
-      return { data, pagination: { cursor, has_more }, message: "OK" };
+      return { data, pagination, message: "OK" };
     },
     {
       roles: everyRole,
@@ -212,6 +215,129 @@ export function livestreamListRoute(
         tags: ["Channels and livestreams"],
         description:
           "Returns livestreams in pages, the most watched first, with their channels and categories. A livestream whose viewers change while pages are read may be missing or be on two of them. Get Livestreams exports all of them in the form that Put Livestreams accepts.",
+      },
+    },
+  );
+}
+
+/*
+ * The current order of the categories, and who is live in one of them.
+ */
+
+const rankedFields = {
+  id: about(Id, "Id of the category."),
+  name: Type.String({ description: "Name of the category." }),
+  viewers: about(Count, "Viewers of all live channels in the category."),
+  live_channels: about(Count, "Number of live channels in the category."),
+};
+const RankedCategorySchema = named(
+  "RankedCategory",
+  "A category in the order of the public API.",
+  rankedFields,
+);
+const exampleRanked = {
+  id: exampleCategory.id,
+  name: exampleCategory.name,
+  viewers: 184_213,
+  live_channels: 96,
+};
+
+const Ranked = listOf(RankedCategorySchema, {
+  order: "Categories, the most watched first.",
+  description: "The categories in the current order of the public API.",
+  example: exampleRanked,
+});
+
+const LiveChannelSchema = named("RankedChannel", "A live channel.", {
+  id: about(Id, "Id of the channel."),
+  name: Type.String({ description: "Name of the channel." }),
+  user_id: about(Id, "Id of its owner."),
+  viewers: about(Count, "Current viewers of the channel."),
+});
+const LiveCategory = dataOf(
+  named("LiveCategory", "A category with its live channels.", {
+    ...rankedFields,
+    channels: Type.Array(LiveChannelSchema, {
+      description: "Up to 100 live channels, the most watched first.",
+    }),
+  }),
+  {
+    name: "LiveCategoryAnswer",
+    description: "The category.",
+    example: {
+      ...exampleRanked,
+      channels: [
+        {
+          id: exampleChannel.id,
+          name: exampleChannel.name,
+          user_id: exampleChannel.user_id,
+          viewers: 27_716,
+        },
+      ],
+    },
+  },
+);
+
+const maxChannels = 100;
+
+const RankingQuery = Type.Object({
+  name: Type.Optional(TextParameter(nameFilter)),
+  limit: LimitParameter("categories", categoryLimits),
+});
+
+/** Returns a category as the lists have it. The viewers may be those of an earlier order. */
+function shownCategory(
+  { category: { id, name }, viewers }: RankedCategory,
+  snapshot: Snapshot,
+): Static<typeof RankedCategorySchema> {
+  return { id, name, viewers, live_channels: snapshot.liveCount(id) };
+}
+
+/** Get the ranking, and the live channels of a category. */
+export function rankingRoutes(app: AdminListener, { store, data: { ranking } }: AdminDeps): void {
+  app.get(
+    "/admin/v1/ranking",
+    ({ query: { name = "", limit = categoryLimits.defaultResults } }) => {
+      const snapshot = ranking.current();
+      const found = firstNamed(fold(name), ranking.walk(snapshot.order, null), limit);
+      return { data: found.map((one) => shownCategory(one, snapshot)), message: "OK" };
+    },
+    {
+      roles: everyRole,
+      query: RankingQuery,
+      response: { 200: Ranked },
+      detail: {
+        operationId: "getRanking",
+        tags: ["Categories"],
+        description: "Returns the first categories in the current order of the public API.",
+      },
+    },
+  );
+
+  app.get(
+    "/admin/v1/ranking/:id",
+    async ({ params: { id } }) => {
+      const snapshot = ranking.current();
+      const ranked = snapshot.category(id);
+      if (!ranked) throw new DomainError("category_not_found", "There is no category with this id");
+      const live = await liveChannels(store, snapshot, id, maxChannels);
+      const channels = live.map(({ channel: { id, name, user_id }, viewers }) => ({
+        id,
+        name,
+        user_id,
+        viewers,
+      }));
+      return { data: { ...shownCategory(ranked, snapshot), channels }, message: "OK" };
+    },
+    {
+      roles: everyRole,
+      params: Type.Object({ id: IdParameter("category", exampleCategory.id) }),
+      response: { 200: LiveCategory },
+      errors: ["category_not_found"],
+      detail: {
+        operationId: "getLiveCategory",
+        tags: ["Categories"],
+        description: "Returns a category with its live channels, the most watched first.",
       },
     },
   );

@@ -152,6 +152,18 @@ export interface NewAuditEntry extends AuditedChange {
   readonly ended: number | null;
 }
 
+/** Returns the entry of one change. */
+export function newAuditEntry(
+  change: Pick<
+    NewAuditEntry,
+    "at" | "actor_kind" | "actor_id" | "actor_name" | "action" | "object" | "address" | "request_id"
+  > &
+    Partial<NewAuditEntry>,
+): NewAuditEntry {
+  const none = { object_id: null, object_name: null, fields: [], changes: [], accepted: null, ended: null };
+  return { ...none, last_at: change.at, count: 1, ...change };
+}
+
 export interface AuditEntry extends NewAuditEntry {
   /** The order in which entries were stored. */
   readonly seq: number;

@@ -95,6 +95,11 @@ export function invalidFields(errors: readonly FieldProblem[]): DomainError {
   return new DomainError("invalid_parameter", message, { errors });
 }
 
+/** The error for one invalid field. */
+export function invalidField(place: FieldProblem["in"], field: string, message: string): DomainError {
+  return invalidFields([{ in: place, field, message }]);
+}
+
 /** The message of an error, or any other thrown value as text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
@@ -118,4 +123,4 @@ export class BatchRefused extends Error {
 
 /** The error for an event of a broadcaster who does not exist. */
 export const unknownBroadcaster = (): DomainError =>
-  invalidFields([{ in: "body", field: "broadcaster_user_id", message: "is not a known user" }]);
+  invalidField("body", "broadcaster_user_id", "is not a known user");

@@ -3,7 +3,7 @@
  * `chat.message.sent@1`. An event that does not match makes no delivery for the application.
  */
 
-import { DomainError, type FieldProblem, invalidFields } from "./errors.ts";
+import { DomainError, type FieldProblem, invalidField } from "./errors.ts";
 import type { Catalogue } from "./events/catalogue.ts";
 import { type Condition, conditionLimits, readCondition } from "./events/conditions.ts";
 import type { EventType } from "./events/event-type.ts";
@@ -113,7 +113,7 @@ export function changedFilters(before: Filters, changes: FilterChanges, now: num
   const { count } = filterLimits;
   if (kept.size <= count) return Object.fromEntries(kept);
   const message = `may be at most ${count}, and would be ${kept.size}`;
-  throw invalidFields([{ in: "body", field: "filters", message }]);
+  throw invalidField("body", "filters", message);
 }
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);

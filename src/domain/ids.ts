@@ -3,6 +3,11 @@ const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /** The largest id of a user, channel or category: 2^53 - 1. */
 export const maxId = Number.MAX_SAFE_INTEGER;
 
+/** Returns the id of a user, channel or category that a text is, in plain decimal; null for any other text. */
+export function idIn(text: string): number | null {
+  return /^[1-9][0-9]{0,15}$/.test(text) && Number(text) <= maxId ? Number(text) : null;
+}
+
 export const ulidPattern = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$";
 
 const digits = Buffer.from(alphabet);

@@ -3,7 +3,7 @@
  * receiver. Their values are secrets: they are stored in plain text, because they are sent, and shown masked.
  */
 
-import { type FieldProblem, invalidFields, nameInField } from "./errors.ts";
+import { type FieldProblem, invalidField, nameInField } from "./errors.ts";
 
 export interface WebhookHeader {
   readonly name: string;
@@ -113,7 +113,7 @@ const originOf = (url: string | null): string | null =>
   url === null ? null : (URL.parse(url)?.origin ?? url);
 
 function refused(message: string) {
-  return invalidFields([{ in: "body", field: "webhook_headers", message }]);
+  return invalidField("body", "webhook_headers", message);
 }
 
 /** Returns the headers by name, with masked values. */

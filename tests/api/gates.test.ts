@@ -22,7 +22,6 @@ const traffic = { public: new Traffic(), admin: new Traffic() };
 const adminApp = () =>
   adminListener({
     log,
-    now,
     operatorKeys: new OperatorKeys({ store, now }),
     trail,
     traffic,

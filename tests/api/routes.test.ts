@@ -50,7 +50,6 @@ const listeners = {
     adminListener({
       traffic: { public: new Traffic(), admin: new Traffic() },
       log,
-      now: Date.now,
       operatorKeys: absent,
       limiter: absent,
       trail: absent,

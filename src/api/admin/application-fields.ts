@@ -8,7 +8,7 @@ import {
   lockableFields,
   maxWebhookConcurrency,
 } from "../../domain/applications.ts";
-import { type FieldProblem, invalidFields } from "../../domain/errors.ts";
+import { type FieldProblem, invalidField, invalidFields } from "../../domain/errors.ts";
 import { shownFilters, shownFilterTimes } from "../../domain/filters.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import type { Store } from "../../domain/store.ts";
@@ -131,7 +131,7 @@ export async function requireApplication(
   id: string | null,
 ): Promise<void> {
   if (id !== null && !(await applications.find(id)))
-    throw invalidFields([{ in: "query", field: "application_id", message: "is not an application" }]);
+    throw invalidField("query", "application_id", "is not an application");
 }
 
 export const exampleApplication = {

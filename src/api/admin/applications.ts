@@ -9,7 +9,7 @@ import {
 } from "../../domain/applications.ts";
 import { applicationChange } from "../../domain/audit.ts";
 import { endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
-import { invalidFields } from "../../domain/errors.ts";
+import { invalidField } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { changedFilters } from "../../domain/filters.ts";
 import { newId } from "../../domain/ids.ts";
@@ -138,7 +138,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
   /** Throws `invalid_parameter` if the owner is not a known user. */
   const checkOwner = async ({ owner_user_id: owner = null }: { owner_user_id?: number | null }) => {
     if (owner === null || (await store.users.exists(owner))) return;
-    throw invalidFields([{ in: "body", field: "owner_user_id", message: "is not a known user" }]);
+    throw invalidField("body", "owner_user_id", "is not a known user");
   };
 
   app.post(

@@ -1,5 +1,5 @@
 import { ElysiaCustomStatusResponse } from "elysia";
-import { auditMergeKey, type NewAuditEntry } from "../../domain/audit.ts";
+import { auditMergeKey, type NewAuditEntry, newAuditEntry } from "../../domain/audit.ts";
 import type { OperatorKey, Role } from "../../domain/operator-keys.ts";
 import type { Store } from "../../domain/store.ts";
 import { hour, second } from "../../domain/time.ts";
@@ -97,27 +97,20 @@ export class AuditTrail {
     if (method === "HEAD" || readsByPost.has(operationId)) return;
     const at = this.#options.now();
     const { requestContext } = request;
-    const isFrequent =
-      route.allowed.includes("publisher") || requestContext.path.includes("/login-requests/");
+    const { path, change } = requestContext;
+    const isFrequent = route.allowed.includes("publisher") || path.includes("/login-requests/");
     const snapshot = operationId === "putLivestreams" ? snapshotCounts(request) : null;
-    const { change } = requestContext;
-    const counted: NewAuditEntry = {
+    const counted = newAuditEntry({
       at,
-      last_at: at,
-      count: 1,
       actor_kind: "operator_key",
       actor_id: key.id,
       actor_name: key.name,
       action: operationId,
-      object: requestContext.path.split("/")[3] ?? "",
-      object_id: null,
-      object_name: null,
-      fields: [],
-      changes: [],
+      object: path.split("/")[3] ?? "",
       address: requestContext.clientAddress,
       request_id: requestContext.requestId,
-      ...(snapshot ?? { accepted: null, ended: null }),
-    };
+      ...snapshot,
+    });
     if (snapshot) return this.#add(counted);
     const named = { ...counted, ...change };
     if (change && isRepeated(operationId) && this.#isBegun(named)) return this.#count(named);

@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type AuditEntry, type AuditedObject, type AuditFilter, auditActors } from "../../domain/audit.ts";
 import { actionInWords } from "../../domain/audited-actions.ts";
+import { idIn } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { pageOf } from "../http/answers.ts";
@@ -125,7 +126,6 @@ const filters = optionalFields({
   }),
 });
 
-const idForm = /^[1-9][0-9]{0,15}$/;
 /** The most channels of a user whose changes are found with those of the user. */
 const mostChannels = 100;
 
@@ -134,8 +134,8 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
   const list = pagedList("audit", cursors);
   /** The channels of the user with this id, as objects that change. */
   const channelsOf = async (userId: string): Promise<AuditedObject[]> => {
-    const user_id = idForm.test(userId) ? Number(userId) : 0;
-    if (user_id === 0 || !Number.isSafeInteger(user_id)) return [];
+    const user_id = idIn(userId);
+    if (user_id === null) return [];
     const channels = await store.channels.list({ user_id, anyOf: null }, 0, mostChannels);
     return channels.flatMap(({ id }) =>
       ["channels", "livestreams"].map((kind) => ({ kind, idOrName: String(id) })),

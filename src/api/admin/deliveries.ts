@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { valueChanges } from "../../domain/audit.ts";
 import { everything } from "../../domain/deliveries.ts";
-import { invalidFields } from "../../domain/errors.ts";
+import { invalidField } from "../../domain/errors.ts";
 import { type Replay, replayLimits } from "../../domain/replays.ts";
 import { answerOf, linksTo, listOf, noContent, pageOf } from "../http/answers.ts";
 import { existing, notFound } from "../http/errors.ts";
@@ -171,8 +171,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
     async ({ body, status, requestContext }) => {
       const { application_id, ...input } = body;
       const application = await store.applications.find(application_id);
-      if (!application)
-        throw invalidFields([{ in: "body", field: "application_id", message: "is not an application" }]);
+      if (!application) throw invalidField("body", "application_id", "is not an application");
       const replay = await newReplay(input, { application_id, broadcaster_user_id: null }, store, now());
       const started = await startReplay(store, replay);
       requestContext.change = { object_name: application.name, changes: valueChanges(null, body) };

@@ -57,17 +57,10 @@ export const operators: readonly Role[] = ["operator"];
 /** Wrong keys per minute from one address (IPv6: a /64) before it is rate limited. */
 const wrongKeysPerMinute = 20;
 
-interface GateOptions {
-  readonly operatorKeys: OperatorKeys;
-  readonly log: Log;
-  readonly now: () => number;
-  /** Sessions of the console; absent or null if there is no console. */
+/** What the gate needs, and the sessions of the console; absent or null if there is no console. */
+type GateOptions = Pick<AdminDeps, "operatorKeys" | "log" | "wrongKeyLimit" | "limiter"> & {
   readonly sessions?: Pick<OperatorSessions, "keyOf"> | null;
-  /** Replaces `wrongKeysPerMinute`; 0 means no limit. */
-  readonly wrongKeyLimit?: number | undefined;
-  /** Counts wrong keys. */
-  readonly limiter: Pick<RateLimiter, "take" | "giveBack">;
-}
+};
 
 /** The operator key of a request, by the SHA-256 of its secret. */
 interface PresentedKey {
@@ -207,7 +200,8 @@ export interface AdminDeps {
   readonly trail: AuditTrail;
   /** Wrong keys per minute and address, in place of the default; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
-  readonly limiter: GateOptions["limiter"];
+  /** Counts wrong keys. */
+  readonly limiter: Pick<RateLimiter, "take" | "giveBack">;
   /** Further host names that the listener accepts, besides `localhost` and IP addresses. */
   readonly hosts?: readonly string[];
   readonly allowPrivateWebhooks: boolean;

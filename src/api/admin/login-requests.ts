@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { clientTypes, mayReuseConsent } from "../../domain/applications.ts";
-import { invalidFields } from "../../domain/errors.ts";
+import { invalidField } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { maxId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -196,7 +196,7 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
       const granted = scopes ? parseScopes(scopes.join(" ")) : loginRequest.scopes;
       if (!granted || granted.length === 0 || granted.some((scope) => !loginRequest.scopes.includes(scope))) {
         const message = `may hold ${loginRequest.scopes.join(" and ")}`;
-        throw invalidFields([{ in: "body", field: "scopes", message }]);
+        throw invalidField("body", "scopes", message);
       }
       return keep(challenge, loginRequest.request, { userId, scopes: granted, remember });
     },

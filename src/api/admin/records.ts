@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Static, type TObject, type TProperties, Type } from "@sinclair/typebox";
 import { type AuditedChange, valueChanges } from "../../domain/audit.ts";
 import { CategoryInput } from "../../domain/categories.ts";
-import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { DomainError, invalidField } from "../../domain/errors.ts";
 import { exampleCategory, exampleChannel, exampleUser } from "../../domain/examples.ts";
 import { maxId } from "../../domain/ids.ts";
 import { ChannelInput, confirmedFrom, defaultConfirmAbovePercent } from "../../domain/livestreams.ts";
@@ -231,7 +231,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
     `/admin/v1/${plural}/:id`,
     async ({ params: { id }, body, requestContext }) => {
       if (body.id !== undefined && body.id !== id) {
-        throw invalidFields([{ in: "body", field: "id", message: "must be the id of the path" }]);
+        throw invalidField("body", "id", "must be the id of the path");
       }
       // The body matches the input schema, whose fields are not known here.
       const before = await rowOf(id);

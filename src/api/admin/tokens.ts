@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { valueChanges } from "../../domain/audit.ts";
-import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { DomainError, invalidField } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { grouped } from "../../domain/text.ts";
 import { isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
@@ -131,7 +131,7 @@ export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void
       const scopes = requested ? parseScopes(requested.join(" ")) : application.scopes;
       if (!scopes?.every((scope) => application.scopes.includes(scope))) {
         const message = `may hold what the application may have: ${application.scopes.join(", ") || "nothing"}`;
-        throw invalidFields([{ in: "body", field: "scopes", message }]);
+        throw invalidField("body", "scopes", message);
       }
       const token = newSecret("onair_at_");
       const createdAt = now();

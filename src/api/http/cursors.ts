@@ -157,7 +157,8 @@ export const Pagination = named("Pagination", "The position of a page in its lis
 });
 
 /**
- * Returns a page and its pagination from one item more than the page may have, which shows whether there is a next page.
+ * Returns a page and its pagination from one item more than the page may have: that item shows whether there is a next
+ * page.
  * @param cursorAfter returns the cursor of the position after an item
  */
 export function pageIn<Item>(found: readonly Item[], limit: number, cursorAfter: (last: Item) => string) {

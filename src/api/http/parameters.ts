@@ -6,7 +6,7 @@ import {
   Type,
   TypeRegistry,
 } from "@sinclair/typebox";
-import { invalidFields } from "../../domain/errors.ts";
+import { invalidField } from "../../domain/errors.ts";
 import { maxId, ulidPattern } from "../../domain/ids.ts";
 import { hasRealDate, noRealDate, timeMs } from "../../domain/time.ts";
 import type { Grant } from "../../domain/tokens.ts";
@@ -122,7 +122,7 @@ export function timeParameterMs(text: string | undefined): number | null {
 export function timeRange(query: { readonly after?: string; readonly before?: string }) {
   const [after, before] = [timeParameterMs(query.after), timeParameterMs(query.before)];
   if (after !== null && before !== null && after >= before)
-    throw invalidFields([{ in: "query", field: "before", message: "must be later than after" }]);
+    throw invalidField("query", "before", "must be later than after");
   return { after, before };
 }
 

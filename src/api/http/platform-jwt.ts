@@ -7,7 +7,7 @@ import {
   jwtVerify,
 } from "jose";
 import { DomainError } from "../../domain/errors.ts";
-import { maxId } from "../../domain/ids.ts";
+import { idIn } from "../../domain/ids.ts";
 import type { Store } from "../../domain/store.ts";
 import { minute, second } from "../../domain/time.ts";
 import { parseScopes, type Scope } from "../../domain/tokens.ts";
@@ -131,8 +131,7 @@ function isAccessToken(typ: string | undefined): boolean {
  */
 function userOf({ sub }: JWTPayload, clientId: unknown, appWithoutSub: boolean): number | null | undefined {
   if (sub === clientId || (sub === undefined && appWithoutSub)) return null;
-  const id = typeof sub === "string" && /^[1-9][0-9]{0,15}$/.test(sub) ? Number(sub) : Number.NaN;
-  return id <= maxId ? id : undefined;
+  return (typeof sub === "string" ? idIn(sub) : null) ?? undefined;
 }
 
 /** The scopes of the token that On Air knows (RFC 9068, section 2.2.3). */

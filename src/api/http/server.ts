@@ -1,6 +1,6 @@
 import "./production.ts";
 import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, ValidationError } from "elysia";
-import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { DomainError, invalidField } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { Certificate } from "../../operations/certificates.ts";
 import { type TrustedProxies, urlOf } from "../../runtime/client-address.ts";
@@ -22,9 +22,7 @@ import { ClientClosedRequest, handlerContext, opaque, openGate, whoMay } from ".
 
 const unknownPath = new DomainError("not_found", "There is nothing at this path");
 
-const undecodablePath = invalidFields([
-  { in: "path", field: "path", message: "is not valid percent-encoding" },
-]);
+const undecodablePath = invalidField("path", "path", "is not valid percent-encoding");
 
 /** Returns the base of both listeners: the context of each request, and error handling. Routes are added to it. */
 export function listener(options: {

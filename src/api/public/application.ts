@@ -16,7 +16,7 @@ import {
   secretKinds,
   usesOnlyStream,
 } from "../../domain/applications.ts";
-import { type AuditedChange, applicationChange, valueChanges } from "../../domain/audit.ts";
+import { type AuditedChange, applicationChange, newAuditEntry, valueChanges } from "../../domain/audit.ts";
 import { type Endpoint, newEndpoint, nextAttemptAt } from "../../domain/endpoints.ts";
 import { DomainError, type FieldProblem, invalidFields, ownerGone } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
@@ -429,13 +429,19 @@ export function applicationRoutes(
     change: AuditedChange = { object_name: name, changes: [] },
     fields: readonly string[] = [],
   ) => {
-    const at = now();
-    const { requestId: request_id } = requestContext;
-    const actor = { actor_kind: "application", actor_id: id, actor_name: name } as const;
-    const what = { action, object: "applications", object_id: id, ...change, fields };
-    const address = requestContext.clientAddress;
-    const counts = { count: 1, accepted: null, ended: null };
-    const entry = { at, last_at: at, ...counts, ...actor, ...what, address, request_id };
+    const entry = newAuditEntry({
+      at: now(),
+      actor_kind: "application",
+      actor_id: id,
+      actor_name: name,
+      action,
+      object: "applications",
+      object_id: id,
+      ...change,
+      fields,
+      address: requestContext.clientAddress,
+      request_id: requestContext.requestId,
+    });
     await store.audit.add(entry).catch((error) => log.failure("audit_failed", error));
   };
 

@@ -12,7 +12,7 @@ import {
   statusFilters,
 } from "../../domain/deliveries.ts";
 import { type Endpoint, nextAttemptAt } from "../../domain/endpoints.ts";
-import { invalidFields } from "../../domain/errors.ts";
+import { invalidField } from "../../domain/errors.ts";
 import { filterOf } from "../../domain/filters.ts";
 import type { Store } from "../../domain/store.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
@@ -207,7 +207,7 @@ export function broadcasterIn(
 ): number | null {
   if (requested === undefined || user === null || user === requested) return requested ?? user;
   const field = from === "query" ? "broadcaster" : "broadcaster_user_id";
-  throw invalidFields([{ in: from, field, message: "must be the user of the token" }]);
+  throw invalidField(from, field, "must be the user of the token");
 }
 
 /** What the shown time of the next attempt depends on. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
-import { invalidFields } from "../../domain/errors.ts";
+import { invalidField, invalidFields } from "../../domain/errors.ts";
 import { filterOf, payloadOf, readFilter, typesOfKey, unknownType } from "../../domain/filters.ts";
 import { isoTime } from "../../domain/time.ts";
 import { about, nullable } from "../../domain/validation/fields.ts";
@@ -131,12 +131,12 @@ export function filterTester({ store, catalogue }: Pick<PublicDeps, "store" | "c
   ): Promise<Static<typeof FilterTestSchema>> => {
     const { type, limit = mostTested, samples } = body;
     const [newest] = typesOfKey(type, catalogue).reverse();
-    if (!newest) throw invalidFields([{ in: "body", field: "type", message: unknownType }]);
+    if (!newest) throw invalidField("body", "type", unknownType);
     const { name, version } = newest;
     const filter = body.filter ?? filterOf(application.filters, name, version)?.condition;
     if (filter === undefined) {
       const message = "is required, because the application has no filter for this type";
-      throw invalidFields([{ in: "body", field: "filter", message }]);
+      throw invalidField("body", "filter", message);
     }
     const read = readFilter(type, filter, catalogue, "filter");
     if ("problems" in read) throw invalidFields(read.problems);

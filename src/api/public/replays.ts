@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { statusFilters } from "../../domain/deliveries.ts";
-import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { DomainError, invalidField } from "../../domain/errors.ts";
 import { maxId, newId } from "../../domain/ids.ts";
 import { checkRange, type NewReplay, type Replay, replayLimits, replayStates } from "../../domain/replays.ts";
 import type { Store } from "../../domain/store.ts";
@@ -157,7 +157,7 @@ export async function newReplay(
     const found = await store.subscriptions.find(scope.application_id, subscription_id);
     const { broadcaster_user_id: user } = scope;
     if (!found || (user !== null && found.broadcaster_user_id !== user))
-      throw wrong("subscription_id", "is not a subscription of the application");
+      throw invalidField("body", "subscription_id", "is not a subscription of the application");
   }
   return {
     id: newId(),
@@ -183,17 +183,13 @@ async function startOf(
     store,
   }: { readonly to: number; readonly applicationId: string; readonly store: Store },
 ): Promise<number> {
-  if (from !== undefined && since !== undefined) throw wrong("since", "excludes from");
+  if (from !== undefined && since !== undefined) throw invalidField("body", "since", "excludes from");
   if (from !== undefined) return timeMs(from);
-  if (since === undefined) throw wrong("from", "is required, or since");
+  if (since === undefined) throw invalidField("body", "from", "is required, or since");
   const failedAt = (await store.endpoints.find(applicationId))?.last_failing_since ?? null;
   if (failedAt === null)
     throw new DomainError("conflict", "The endpoint has not failed, so there is nothing since then");
   return Math.max(failedAt - marginMs, to - replayLimits.maxRangeMs);
-}
-
-function wrong(field: string, message: string): DomainError {
-  return invalidFields([{ in: "body", field, message }]);
 }
 
 /** The longest time that the response to a dry run waits for the end of the replay. */

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { diagnose } from "../../delivery/diagnosis.ts";
 import type { Sample, SampleExchange, UnsignedRequest, WatchSample } from "../../delivery/sample.ts";
 import type { PassedStage } from "../../delivery/send/send.ts";
-import { invalidFields } from "../../domain/errors.ts";
+import { invalidField, invalidFields } from "../../domain/errors.ts";
 import { checkPayload } from "../../domain/events/catalogue.ts";
 import { versionRange } from "../../domain/events/event-type.ts";
 import { about, nullable } from "../../domain/validation/fields.ts";
@@ -124,7 +124,7 @@ export function testRoutes(app: TokenListener, { access, catalogue, engine }: Pu
     if (!type) {
       const field = catalogue.has(event) ? "version" : "event";
       const message = "is unknown; GET /public/v1/events/types lists the event types";
-      throw invalidFields([{ in: "body", field, message }]);
+      throw invalidField("body", field, message);
     }
     const wrong = data === undefined ? [] : checkPayload(type, data);
     if (wrong.length > 0) throw invalidFields(wrong);

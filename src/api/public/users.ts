@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import { DomainError, invalidFields } from "../../domain/errors.ts";
+import { DomainError, invalidField } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
-import { maxId } from "../../domain/ids.ts";
+import { idIn } from "../../domain/ids.ts";
 import type { Store } from "../../domain/store.ts";
 import { maxUserIds, searchLimits, type User, usernameForm } from "../../domain/users.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
@@ -121,13 +121,11 @@ export async function usersById({ users }: Users, ids: readonly number[]): Promi
   return [...new Set(ids)].flatMap((id) => found.get(id) ?? []);
 }
 
-const isId = /^[1-9][0-9]{0,15}$/;
-
 /** Returns the users whom a person means by a part of a name or an id: the user with the id first. */
 export async function usersFor(store: Users, text: string, limit: number): Promise<User[]> {
   const named = (await store.users.search(text, limit)).users.map(({ id }) => id);
-  const id = Number(text);
-  const ids = isId.test(text) && id <= maxId ? [id, ...named] : named;
+  const id = idIn(text);
+  const ids = id === null ? named : [id, ...named];
   return (await usersById(store, ids)).slice(0, limit);
 }
 
@@ -138,9 +136,7 @@ export function userRoutes(app: TokenListener, { store, publicUrl }: PublicDeps)
     async ({ query: { id }, caller: { grant } }) => {
       const ids = id ?? (grant.userId === null ? [] : [grant.userId]);
       if (ids.length === 0)
-        throw invalidFields([
-          { in: "query", field: "id", message: "is required with a token of the application itself" },
-        ]);
+        throw invalidField("query", "id", "is required with a token of the application itself");
       const found = await usersById(store, ids);
       return { data: found.map((user) => withPicture(user, { publicUrl })), message: "OK" };
     },

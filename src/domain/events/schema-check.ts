@@ -5,7 +5,7 @@ import type {
   FuncKeywordDefinition,
   RegExpLike,
 } from "ajv/dist/types";
-import { type FieldProblem, invalidFields, messageOf, nameInField } from "../errors.ts";
+import { type FieldProblem, invalidField, messageOf, nameInField } from "../errors.ts";
 import { canonicalJson } from "../validation/json.ts";
 import { maxProblems } from "../validation/problems.ts";
 import { schemaLimits } from "./event-type.ts";
@@ -73,7 +73,7 @@ const options = {
 let draft: Ajv2020 | null = null;
 
 function compiled(schema: JsonObject): SchemaCheck {
-  const refuse = (message: string) => invalidFields([{ in: "body", field: "schema", message }]);
+  const refuse = (message: string) => invalidField("body", "schema", message);
   if (schema["type"] !== "object") throw refuse('must describe an object: "type": "object"');
   const tooLarge = exceededLimit(schema);
   if (tooLarge !== null) throw refuse(tooLarge);

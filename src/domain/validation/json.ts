@@ -1,4 +1,4 @@
-import { DomainError, type FieldProblem, invalidFields, nameInField } from "../errors.ts";
+import { DomainError, type FieldProblem, invalidField, invalidFields, nameInField } from "../errors.ts";
 import { maxProblems } from "./problems.ts";
 
 const maxJsonDepth = 64;
@@ -47,7 +47,7 @@ function refuseUnpairedSurrogates(value: unknown, field: string): void {
   if (typeof value === "string") {
     if (value.isWellFormed()) return;
     const message = "must not contain half of a surrogate pair";
-    throw invalidFields([{ in: "body", field: field || "body", message }]);
+    throw invalidField("body", field || "body", message);
   }
   if (typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {

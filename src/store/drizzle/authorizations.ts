@@ -1,5 +1,5 @@
 import { and, eq, gt, inArray, sql } from "drizzle-orm";
-import { invalidFields } from "../../domain/errors.ts";
+import { invalidField } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import {
@@ -105,7 +105,7 @@ export function loginRequestStore(db: Dialect): LoginRequestStore {
   };
 }
 
-const unknownUser = () => invalidFields([{ in: "body", field: "user_id", message: "is not a known user" }]);
+const unknownUser = () => invalidField("body", "user_id", "is not a known user");
 
 export function consentStore(db: Dialect): ConsentStore {
   const { orm, tables, transact, prepared, lock } = db;

@@ -76,6 +76,17 @@ interface RecordPart {
 
 const nothing: RecordPart = { results: [], states: [], notices: [] };
 
+/** The number of results and states of a part. Notices are not counted, because each belongs to a state. */
+const rowsOf = ({ results, states }: RecordPart): number => results.length + states.length;
+
+/** What is left of a part after a try. */
+interface Rest {
+  /** What other transactions lock. */
+  readonly locked: RecordPart;
+  /** Results that the storage refuses, even as the end of their delivery. */
+  readonly refused: readonly AttemptResult[];
+}
+
 /** Divides a part in two; null when it has a single result, or a single state. */
 function divided({ results, states, notices }: RecordPart): [RecordPart, RecordPart] | null {
   const middle = Math.ceil(results.length / 2);
@@ -99,6 +110,15 @@ function divided({ results, states, notices }: RecordPart): [RecordPart, RecordP
   };
   return [withNotices(states.slice(0, half)), withNotices(states.slice(half))];
 }
+
+const joined = (one: Rest, other: Rest): Rest => ({
+  locked: {
+    results: [...one.locked.results, ...other.locked.results],
+    states: [...one.locked.states, ...other.locked.states],
+    notices: [...one.locked.notices, ...other.locked.notices],
+  },
+  refused: [...one.refused, ...other.refused],
+});
 
 /** The time limit of a write. A write that takes longer is tried again. Recording a result twice changes nothing. */
 const longestWriteMs = 20 * second;
@@ -150,107 +170,74 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let inWriting = 0;
   const inProgress = new InProgress(monotonic);
   let isGivenUp = false;
-  /** Results that other transactions have locked, each with the end of its record, by `seq`. */
-  const locked = new Map<number, PromiseWithResolvers<void>>();
-  /** The states of endpoints that other transactions have locked, each with the end of its record, by application. */
-  const lockedStates = new Map<string, PromiseWithResolvers<void>>();
-  /** What is locked and waits for its next try. */
-  let waiting = nothing;
-  let batchBegunAt = 0;
-  let cancelNextTry: (() => void) | null = null;
-  let nextTryMs = firstTryMs;
-
-  const tryAgain = (): void => {
-    cancelNextTry?.();
-    cancelNextTry = null;
-    results.unshift(...waiting.results);
-    for (const state of waiting.states)
-      if (!endpoints.has(state.application_id)) endpoints.set(state.application_id, state);
-    notices.unshift(...waiting.notices);
-    waiting = nothing;
-  };
-
-  /** Notes which rows of a recorded part were locked. Results that are on disk do not wait for them. */
-  const noteLocked = (part: RecordPart, found: RecordPart): void => {
-    const note = <Key>(
-      all: Map<Key, PromiseWithResolvers<void>>,
-      tried: readonly Key[],
-      left: readonly Key[],
-    ) => {
-      const isLeft = new Set(isGivenUp ? [] : left);
-      for (const key of tried) {
-        if (!isLeft.has(key)) {
-          all.get(key)?.resolve();
-          all.delete(key);
-        } else if (!all.has(key)) {
-          const one = Promise.withResolvers<void>();
-          all.set(key, one);
-          void inProgress.add(one.promise, batchBegunAt);
-        }
-      }
-    };
-    const seqsOf = (one: RecordPart) => one.results.map(({ seq }) => seq);
-    const idsOf = (one: RecordPart) => one.states.map(({ application_id }) => application_id);
-    note(locked, seqsOf(part), seqsOf(found));
-    note(lockedStates, idsOf(part), idsOf(found));
-    if (locked.size === 0 && lockedStates.size === 0) nextTryMs = firstTryMs;
-    if (isGivenUp || (found.results.length === 0 && found.states.length === 0)) return;
-    waiting = {
-      results: [...waiting.results, ...found.results],
-      states: [...waiting.states, ...found.states],
-      notices: [...waiting.notices, ...found.notices],
-    };
-    if (cancelNextTry !== null) return;
-    cancelNextTry = timers.after(nextTryMs, () => {
-      tryAgain();
-      flush();
-    });
-    nextTryMs = Math.min(2 * nextTryMs, retryAfterMs);
-  };
+  /** The ends of the waits for results that other transactions lock, by `seq`. */
+  const lockedEnds = new Map<number, PromiseWithResolvers<void>>();
+  /** The number of results and states of endpoints that other transactions lock. */
+  let lockedRows = 0;
 
   /**
    * Stores a part of a batch, again and again while the storage is unavailable. A part that is refused is divided, so
-   * that a result that cannot be stored is found, and ends as `failed`. Returns the results for which even the end as
-   * `failed` is refused.
+   * that a result that cannot be stored is found, and ends as `failed`.
    */
-  const storePart = async (part: RecordPart, isWhole = true): Promise<AttemptResult[]> => {
+  const storePart = async (part: RecordPart, isWhole = true): Promise<Rest> => {
     for (;;) {
       try {
-        const found = await recordInTime(store, part, timers);
-        noteLocked(part, found);
-        const made = part.notices.filter((notice) => !found.notices.includes(notice));
+        const locked = await recordInTime(store, part, timers);
+        const made = part.notices.filter((notice) => !locked.notices.includes(notice));
         if (made.length > 0) noticed(made.flatMap(({ application_id }) => application_id ?? []));
-        return [];
+        return { locked, refused: [] };
       } catch (error) {
         const isPassing = error instanceof DomainError && error.code === "unavailable";
         // Of a refused batch, each result that is the reason is logged, and not each part.
         if (isWhole || isPassing) log.failure("record_failed", error, { deliveries: part.results.length });
-        if (isGivenUp) return [];
+        if (isGivenUp) return { locked: nothing, refused: [] };
         if (!isPassing) return storeDivided(part, error);
         await timers.pause(retryAfterMs);
       }
     }
   };
 
-  const storeDivided = async (part: RecordPart, error: unknown): Promise<AttemptResult[]> => {
+  const storeDivided = async (part: RecordPart, error: unknown): Promise<Rest> => {
     const parts = divided(part);
-    if (parts !== null) return [...(await storePart(parts[0], false)), ...(await storePart(parts[1], false))];
+    if (parts !== null) return joined(await storePart(parts[0], false), await storePart(parts[1], false));
     const [result] = part.results;
     if (result === undefined) {
       const application_id = part.states[0]?.application_id;
       const fields = { application_id, ...errorFields(error) };
       log.repeated("error", "endpoint_state_refused", String(application_id), fields);
-      return [];
+      return { locked: nothing, refused: [] };
     }
     const ended = endedUnrecorded(result);
     try {
-      const ending = { results: [ended], states: [], notices: [] };
-      noteLocked(ending, await recordInTime(store, ending, timers));
+      const locked = await recordInTime(store, { results: [ended], states: [], notices: [] }, timers);
       const fields = { seq: result.seq, status: ended.status, ...errorFields(error) };
       log.repeated("error", "result_refused", String(result.seq), fields);
-      return [];
+      return { locked, refused: [] };
     } catch {
-      return isGivenUp ? [] : [result];
+      return { locked: nothing, refused: isGivenUp ? [] : [result] };
+    }
+  };
+
+  /** Tries to store what other transactions lock, again and again beside later batches, which do not wait for it. */
+  const storeLocked = async (part: RecordPart): Promise<void> => {
+    for (const { seq } of part.results) lockedEnds.set(seq, Promise.withResolvers());
+    lockedRows += rowsOf(part);
+    let left = part;
+    for (let waitMs = firstTryMs; rowsOf(left) > 0; waitMs = Math.min(2 * waitMs, retryAfterMs)) {
+      await timers.pause(waitMs);
+      const rest = await storePart(left);
+      results.unshift(...rest.refused);
+      if (rest.refused.length > 0) schedule(true);
+      const locked = isGivenUp ? nothing : rest.locked;
+      const seqs = new Set(locked.results.map(({ seq }) => seq));
+      for (const { seq } of left.results) {
+        if (seqs.has(seq)) continue;
+        lockedEnds.get(seq)?.resolve();
+        lockedEnds.delete(seq);
+      }
+      lockedRows += rowsOf(locked) - rowsOf(left);
+      left = locked;
+      progressed();
     }
   };
 
@@ -264,8 +251,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const announced = notices;
     notices = [];
     inWriting = batch.length;
-    batchBegunAt = inProgress.now();
-    const refused = await storePart({ results: batch, states, notices: announced });
+    const begunAt = inProgress.now();
+    const { locked, refused } = await storePart({ results: batch, states, notices: announced });
+    if (!isGivenUp && rowsOf(locked) > 0) void inProgress.add(storeLocked(locked), begunAt);
     if (refused.length > 0) {
       // Refused results are tried again beside later results, which do not wait for them.
       await timers.pause(retryAfterMs);
@@ -302,7 +290,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   return {
     get unrecorded() {
-      return results.length + inWriting + waiting.results.length + lockedStates.size;
+      return results.length + inWriting + lockedRows;
     },
     get writingMs() {
       return inProgress.oldestMs;
@@ -311,7 +299,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const { promise } = recorded;
       results.push(result);
       schedule(isAwaited || result.status !== "delivered");
-      return promise.then(() => locked.get(result.seq)?.promise);
+      return promise.then(() => lockedEnds.get(result.seq)?.promise);
     },
     addEndpoint(endpoint, notice = null) {
       endpoints.set(endpoint.application_id, endpoint);
@@ -325,8 +313,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       await (results.length > 0 ? recorded.promise : writing);
     },
     async settled() {
-      while (results.length > 0 || endpoints.size > 0 || writing || cancelNextTry) {
-        if (isGivenUp) tryAgain();
+      while (results.length > 0 || endpoints.size > 0 || writing || lockedRows > 0) {
         flush();
         await (writing ?? timers.pause(retryAfterMs));
       }

@@ -4,8 +4,11 @@ import { findingsWatch } from "../api/admin/server.ts";
 import { adminApp } from "../api/admin.ts";
 import { Traffic } from "../api/http/context.ts";
 import type { Engine } from "../delivery/engine.ts";
-import { idleEngine } from "../delivery/idle.ts";
-import { dataIdOf, heldSetting } from "../domain/store.ts";
+import { publishToEngine } from "../delivery/publish.ts";
+import { DeliveryCounter } from "../delivery/record.ts";
+import { DomainError } from "../domain/errors.ts";
+import { newHistogram } from "../domain/statistics.ts";
+import { dataIdOf, heldSetting, type Store } from "../domain/store.ts";
 import { subscriptionLimits } from "../domain/subscriptions.ts";
 import { newSecret } from "../domain/tokens.ts";
 import type { AwsVariables } from "../operations/backups/destination.ts";
@@ -19,7 +22,8 @@ import { platformData } from "../platform/platform-data.ts";
 import { createPublisher } from "../platform/publisher.ts";
 import type { Log } from "../runtime/log.ts";
 import { Stops } from "../runtime/services.ts";
-import type { PublishTraces } from "../runtime/tracing.ts";
+import { noSpans, type PublishTraces } from "../runtime/tracing.ts";
+import { withEffects } from "../store/effects.ts";
 import type { DataLocation } from "../store/location.ts";
 import { backupProgram } from "../thread-programs.ts";
 import { type Memory, openMemory } from "./memory.ts";
@@ -154,4 +158,43 @@ async function backupsOf(
     log,
     aws,
   });
+}
+
+/** Returns an engine for data that no server runs on. It writes, and leaves deliveries to the next server. */
+export function idleEngine(store: Store): Engine {
+  const dispatcher = {
+    reserve: () => ({ reserveSlot: () => false, end() {} }),
+    outcomeUnknown() {},
+  };
+  return {
+    started: Promise.resolve(),
+    store: withEffects({ reads: store, writes: store }),
+    ...publishToEngine(store, dispatcher),
+    observe() {},
+    broadcast() {},
+    async watchOutcomes() {},
+    async enable(id) {
+      await store.endpoints.enable(id, Date.now());
+    },
+    async test() {
+      throw new DomainError("unavailable", "A webhook can be tested only while a server is running");
+    },
+    async notify() {},
+    stats: async () => ({
+      inFlight: 0,
+      queued: 0,
+      unrecorded: 0,
+      suspended: 0,
+      isHeld: false,
+      shares: null,
+      connections: null,
+      waiting: 0,
+      counts: new DeliveryCounter().counts,
+      eventLoopDelay: newHistogram([]),
+      spans: noSpans,
+      filtered: {},
+    }),
+    checkStorage: async () => null,
+    stop: () => store.close(),
+  };
 }

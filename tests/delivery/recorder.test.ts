@@ -139,6 +139,29 @@ test("what another transaction locks is tried again, and holds up nothing else, 
   await recorder.settled();
 });
 
+test.each([
+  ["other transactions lock", async () => {}],
+  ["cannot be stored any more", () => Promise.reject(new DomainError("unavailable", "The disk is full"))],
+])("after the end of retries, nothing waits for a locked result that %s", async (_, storedAgain) => {
+  let tries = 0;
+  const record: DeliveryStore["record"] = async (_results, _states, _notices, locked) => {
+    if (++tries > 1) await storedAgain();
+    locked?.({ seqs: new Set([1]), applicationIds: new Set() });
+  };
+  const store = { deliveries: { record } as DeliveryStore };
+  const { timers, monotonic, pass } = virtualTime();
+  const options = { store, log: createLog("off"), progressed() {}, noticed() {}, timers, monotonic };
+  const recorder = createRecorder(options);
+  const recorded = recorder.add(attemptResult({ seq: 1 }));
+  await pass(250);
+  expect(recorder.unrecorded).toBe(1);
+  recorder.giveUp();
+  const settled = recorder.settled();
+  await pass(2_000);
+  await Promise.all([recorded, settled]);
+  expect([recorder.unrecorded, recorder.writingMs]).toEqual([0, 0]);
+});
+
 test("what is counted while counts are being stored for the last time is stored, too", async () => {
   const counter = new StatisticCounter(() => 0);
   const stored: StatisticRow[] = [];

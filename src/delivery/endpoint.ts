@@ -551,7 +551,9 @@ export class EndpointQueue {
   /** Marks the deliveries of removed subscriptions, in memory and in attempts that are in progress. */
   unsubscribe(removed: ReadonlySet<string>): void {
     if (this.#deliveries.length > 0)
-      this.#deliveries.change((one) => (removed.has(one.subscription_id) ? withoutSubscription(one) : one));
+      this.#deliveries.change((delivery) =>
+        removed.has(delivery.subscription_id) ? withoutSubscription(delivery) : delivery,
+      );
     for (const attempt of this.#attempts)
       if (removed.has(attempt.delivery.subscription_id)) attempt.unsubscribe();
   }

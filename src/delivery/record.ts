@@ -111,13 +111,13 @@ function divided({ results, states, notices }: RecordPart): [RecordPart, RecordP
   return [withNotices(states.slice(0, half)), withNotices(states.slice(half))];
 }
 
-const joined = (one: Rest, other: Rest): Rest => ({
+const joined = (a: Rest, b: Rest): Rest => ({
   locked: {
-    results: [...one.locked.results, ...other.locked.results],
-    states: [...one.locked.states, ...other.locked.states],
-    notices: [...one.locked.notices, ...other.locked.notices],
+    results: [...a.locked.results, ...b.locked.results],
+    states: [...a.locked.states, ...b.locked.states],
+    notices: [...a.locked.notices, ...b.locked.notices],
   },
-  refused: [...one.refused, ...other.refused],
+  refused: [...a.refused, ...b.refused],
 });
 
 /** The time limit of a write. A write that takes longer is tried again. Recording a result twice changes nothing. */

@@ -58,7 +58,7 @@ export function keptExchange(
   const isTelling = ([name]: [string, string]) => telling.has(name);
   const kept: Record<string, string> = {};
   let left = keptHeaderCharacters;
-  for (const [name, value] of [...all.filter(isTelling), ...all.filter((one) => !isTelling(one))]) {
+  for (const [name, value] of [...all.filter(isTelling), ...all.filter((header) => !isTelling(header))]) {
     left -= name.length + value.length;
     if (left < 0) break;
     kept[name] = value;
@@ -71,8 +71,8 @@ const shortestSecret = 6;
 
 /** Returns the secrets of a request: its signatures and the values of the application's own headers. */
 export function secretsSent(signature: string, headers: readonly WebhookHeader[]): string[] {
-  const signatures = signature.split(" ").map((one) => one.slice(one.indexOf(",") + 1));
-  return [...signatures.filter((one) => one !== ""), ...headerSecrets(headers)];
+  const signatures = signature.split(" ").map((versioned) => versioned.slice(versioned.indexOf(",") + 1));
+  return [...signatures.filter((bare) => bare !== ""), ...headerSecrets(headers)];
 }
 
 /**
@@ -85,7 +85,7 @@ function headerSecrets(headers: readonly WebhookHeader[]): string[] {
   // Longer secrets first, because they may contain shorter ones.
   return [...new Set(forms)]
     .filter(({ length }) => length >= shortestSecret)
-    .sort((one, other) => other.length - one.length);
+    .sort((a, b) => b.length - a.length);
 }
 
 /** Replaces the secrets that a text of the receiver may repeat. */

@@ -72,34 +72,35 @@ export interface Application {
   readonly updated_at: string;
 }
 
-/** A new application. The hash of its client secret is no part of `Application`, so that no answer can contain it. */
-export interface NewApplication
-  extends Omit<
-    Application,
-    | "delivery"
-    | "former_urls"
-    | "webhook_headers"
-    | "retired_webhook_secrets"
-    | "filters"
-    | "filters_generation"
-    | "webhook_concurrency"
-    | "locked"
-    | "owner_user_id"
-    | "disabled"
-    | "endpoint_generation"
-  > {
-  readonly locked?: readonly LockableField[];
-  readonly owner_user_id?: number | null;
-  readonly webhook_concurrency?: number | null;
-  /** `webhook` by default. */
-  readonly delivery?: DeliveryMode;
-  readonly webhook_headers?: readonly WebhookHeader[];
-  readonly filters?: Filters;
-  /** null for a public client. */
-  readonly client_secret_hash: Uint8Array | null;
-  /** The first characters of the client secret; see `secretPrefix`. */
-  readonly client_secret_prefix?: string;
-}
+/**
+ * A new application, by default with `delivery: "webhook"`. The hash of its client secret is no part of `Application`,
+ * so that no answer can contain it.
+ */
+export type NewApplication = Pick<
+  Application,
+  | "id"
+  | "name"
+  | "client_type"
+  | "webhook_url"
+  | "webhook_secret"
+  | "scopes"
+  | "redirect_uris"
+  | "rate_limit"
+  | "subscription_limit"
+  | "created_at"
+  | "updated_at"
+> &
+  Partial<
+    Pick<
+      Application,
+      "delivery" | "webhook_headers" | "filters" | "webhook_concurrency" | "locked" | "owner_user_id"
+    >
+  > & {
+    /** null for a public client. */
+    readonly client_secret_hash: Uint8Array | null;
+    /** The first characters of the client secret; see `secretPrefix`. */
+    readonly client_secret_prefix?: string;
+  };
 
 /** The fields of an application that can change. */
 export type ApplicationChanges = Partial<
@@ -226,18 +227,16 @@ export function searched(
   troubled: readonly Endpoint[],
   limit: number,
 ): string[] {
-  const endpoints = new Map(troubled.map((one) => [one.application_id, endpointStatus(one)]));
+  const endpoints = new Map(troubled.map((endpoint) => [endpoint.application_id, endpointStatus(endpoint)]));
   const [part, wanted] = [name && fold(name), find && fold(find)];
   const found: string[] = [];
-  for (const one of all) {
-    const folded = fold(one.name);
+  for (const application of all) {
+    const { id, webhook_url } = application;
+    const folded = fold(application.name);
     const isFound =
-      !wanted ||
-      folded.includes(wanted) ||
-      fold(one.webhook_url ?? "").includes(wanted) ||
-      fold(one.id) === wanted;
-    const isInState = state === undefined || applicationState(one, endpoints.get(one.id)) === state;
-    if (isFound && isInState && (!part || folded.includes(part))) found.push(one.id);
+      !wanted || folded.includes(wanted) || fold(webhook_url ?? "").includes(wanted) || fold(id) === wanted;
+    const isInState = state === undefined || applicationState(application, endpoints.get(id)) === state;
+    if (isFound && isInState && (!part || folded.includes(part))) found.push(id);
     if (found.length === limit) break;
   }
   return found;
@@ -274,8 +273,8 @@ export function recipientOf(application: Application): Recipient {
 export function webhookSecrets(recipient: Recipient, now: number): string[] {
   const { webhook_secret, retired_webhook_secrets: retired } = recipient;
   if (retired.length === 0) return [webhook_secret];
-  const good = retired.filter(({ expires_at }) => expires_at > now).map(({ secret }) => secret);
-  return [webhook_secret, ...good.reverse()];
+  const earlier = inForce(retired, now).map(({ secret }) => secret);
+  return [webhook_secret, ...earlier.reverse()];
 }
 
 /** A secret that is stored as its hash, with its first characters for identification. */
@@ -308,7 +307,7 @@ export interface RetiredSecret {
   /** Milliseconds since the epoch. */
   readonly expires_at: number;
   readonly created_at: number;
-  /** The first characters of a client secret. */
+  /** The first characters of a client secret; absent for a webhook secret, which has them itself. */
   readonly prefix?: string;
 }
 
@@ -337,7 +336,7 @@ function retire(
 ): readonly RetiredSecret[] {
   const until = now + overlapMs;
   const kept = [...retired, { ...current, expires_at: until }]
-    .map((one) => ({ ...one, expires_at: Math.min(one.expires_at, until) }))
+    .map((secret) => ({ ...secret, expires_at: Math.min(secret.expires_at, until) }))
     .filter(({ expires_at }) => expires_at > now);
   if (kept.length <= rotationLimits.maxRetired) return kept;
   throw new DomainError(
@@ -394,30 +393,28 @@ export function goodClientSecrets(stored: StoredSecrets, now: number): Buffer[] 
 
 /** Describes the secrets that are valid at a time, without their values. Each kind is sorted newest first. */
 export function secretsInForce(stored: StoredSecrets, now: number): SecretInForce[] {
-  const retired = (kind: SecretInForce["kind"], earlier: readonly RetiredSecret[]) =>
-    inForce(earlier, now)
-      .map(({ secret, prefix = "", created_at, expires_at }) => {
-        const firstCharacters = kind === "webhook_secret" ? secretPrefix(secret) : prefix;
-        return { kind, prefix: firstCharacters, created_at, expires_at };
+  type Newest = Pick<SecretInForce, "kind" | "prefix" | "created_at">;
+  const ofKind = (newest: Newest, retired: readonly RetiredSecret[]): SecretInForce[] => [
+    { ...newest, expires_at: null },
+    ...inForce(retired, now)
+      .map(({ secret, prefix = secretPrefix(secret), created_at, expires_at }) => {
+        return { kind: newest.kind, prefix, created_at, expires_at };
       })
-      .reverse();
+      .reverse(),
+  ];
   const clientSecret = {
     kind: "client_secret",
     prefix: stored.client_secret_prefix,
     created_at: stored.client_secret_created_at,
-    expires_at: null,
   } as const;
   const webhookSecret = {
     kind: "webhook_secret",
     prefix: secretPrefix(stored.webhook_secret),
     created_at: stored.webhook_secret_created_at,
-    expires_at: null,
   } as const;
   return [
-    ...(stored.client_type === "public" ? [] : [clientSecret]),
-    ...retired("client_secret", stored.retired_client_secrets),
-    webhookSecret,
-    ...retired("webhook_secret", stored.retired_webhook_secrets),
+    ...(stored.client_type === "public" ? [] : ofKind(clientSecret, stored.retired_client_secrets)),
+    ...ofKind(webhookSecret, stored.retired_webhook_secrets),
   ];
 }
 
@@ -460,7 +457,7 @@ export function isRegistered(
 ): boolean {
   if (redirect_uris.includes(uri)) return true;
   if (client_type !== "public" || !loopback.test(uri) || redirectUriProblem(uri, client_type)) return false;
-  const anyPort = (one: string) => (loopback.test(one) ? one.replace(loopback, "http://$1") : null);
+  const anyPort = (known: string) => (loopback.test(known) ? known.replace(loopback, "http://$1") : null);
   return redirect_uris.some((registered) => anyPort(registered) === anyPort(uri));
 }
 

@@ -116,7 +116,7 @@ export function changedFilters(before: Filters, changes: FilterChanges, now: num
   throw invalidField("body", "filters", message);
 }
 
-const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /** Returns the conditions by key. */
 export function shownFilters(filters: Filters): Record<string, ConditionJson> {

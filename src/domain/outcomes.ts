@@ -68,14 +68,9 @@ export class OutcomeCollector {
       if (!this.#batches.has(key)) this.#batches.set(key, { outcomes: [], left_out: 0 });
   }
 
-  /** Whether any are watched. */
-  get isWatched(): boolean {
-    return this.#batches.size > 0;
-  }
-
   /** Whether this application is watched, or all of them are. */
   isWanted(applicationId: string): boolean {
-    return this.isWatched && (this.#batches.has(null) || this.#batches.has(applicationId));
+    return this.#batches.has(null) || this.#batches.has(applicationId);
   }
 
   add(outcome: DeliveryOutcome): void {

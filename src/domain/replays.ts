@@ -75,7 +75,7 @@ export function checkRange({ from, to }: Pick<ReplayRange, "from" | "to">): void
 
 /** Whether two replays of an application could send the same delivery. */
 export function overlap(a: ReplayRange, b: ReplayRange): boolean {
-  const share = <T>(one: T | null, other: T | null) => one === null || other === null || one === other;
+  const share = <T>(ofA: T | null, ofB: T | null) => ofA === null || ofB === null || ofA === ofB;
   return (
     a.from < b.to &&
     b.from < a.to &&
@@ -92,15 +92,16 @@ export function overlap(a: ReplayRange, b: ReplayRange): boolean {
 export function checkBeside(replay: NewReplay, running: readonly Replay[]): void {
   const { broadcaster_user_id: user } = replay;
   const { maxRunning } = replayLimits;
-  const own = running.filter((one) => one.broadcaster_user_id === null);
-  const ofUsers = running.filter((one) => one.broadcaster_user_id !== null);
-  const ofUser = ofUsers.filter((one) => one.broadcaster_user_id === user);
+  const own = running.filter(({ broadcaster_user_id }) => broadcaster_user_id === null);
+  const ofUsers = running.filter(({ broadcaster_user_id }) => broadcaster_user_id !== null);
+  const ofUser = ofUsers.filter(({ broadcaster_user_id }) => broadcaster_user_id === user);
   if (user === null) atMost(maxRunning.application, own, "this application");
   else {
     atMost(maxRunning.user, ofUser, "this user");
     atMost(maxRunning.users, ofUsers, "users of this application");
   }
-  const other = [...own, ...ofUser].find((one) => !one.dry_run && !replay.dry_run && overlap(one, replay));
+  if (replay.dry_run) return;
+  const other = [...own, ...ofUser].find((beside) => !beside.dry_run && overlap(beside, replay));
   if (!other) return;
   const whose =
     other.broadcaster_user_id === user ? `The replay ${other.id}` : "A replay of the application itself";

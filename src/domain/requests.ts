@@ -38,23 +38,26 @@ export const requestLimits = {
 
 /** Adds the requests of two times or processes. Drops what is too old, and all but the last refused requests. */
 export function addedRequests(
-  one: ApplicationRequests,
-  other: ApplicationRequests,
+  a: ApplicationRequests,
+  b: ApplicationRequests,
   now: number,
 ): ApplicationRequests {
   const since = now - requestLimits.keptMs;
   const hours = new Map<number, Record<string, number>>();
-  for (const { at, counts } of [...one.hours, ...other.hours]) {
+  for (const { at, counts } of [...a.hours, ...b.hours]) {
     if (at + hour <= since) continue;
     const known = hours.get(at) ?? {};
     for (const [name, count] of Object.entries(counts)) known[name] = (known[name] ?? 0) + count;
     hours.set(at, known);
   }
-  const refused = [...one.refused, ...other.refused]
+  const refused = [...a.refused, ...b.refused]
     .filter(({ at }) => at > since)
-    .sort((a, b) => a.at - b.at)
+    .sort((earlier, later) => earlier.at - later.at)
     .slice(-requestLimits.refused);
-  return { hours: [...hours].sort(([a], [b]) => a - b).map(([at, counts]) => ({ at, counts })), refused };
+  return {
+    hours: [...hours].sort(([earlier], [later]) => earlier - later).map(([at, counts]) => ({ at, counts })),
+    refused,
+  };
 }
 
 /** A completed request of an application. */

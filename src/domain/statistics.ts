@@ -93,13 +93,10 @@ export interface StatisticRow extends PeriodCounts {
 const none: PeriodCounts = { counts: {}, durations: [] };
 
 /** Adds two counts, name by name and bucket by bucket. */
-export function sumOf(one: PeriodCounts, other: PeriodCounts): PeriodCounts {
-  const counts = { ...one.counts };
-  for (const [name, many] of Object.entries(other.counts)) counts[name] = (counts[name] ?? 0) + many;
-  const [longer, shorter] =
-    one.durations.length >= other.durations.length
-      ? [one.durations, other.durations]
-      : [other.durations, one.durations];
+export function sumOf(a: PeriodCounts, b: PeriodCounts): PeriodCounts {
+  const counts = { ...a.counts };
+  for (const [name, many] of Object.entries(b.counts)) counts[name] = (counts[name] ?? 0) + many;
+  const [longer = [], shorter = []] = [a.durations, b.durations].sort((x, y) => y.length - x.length);
   return { counts, durations: longer.map((many, i) => many + (shorter[i] ?? 0)) };
 }
 
@@ -160,12 +157,12 @@ export class StatisticCounter {
     if (now < this.#at || now >= this.#at + minute) this.#begin(Math.floor(now / minute) * minute);
     const bucket = durationMs === null ? -1 : bucketOf(durationBounds, durationMs);
     const subjects = this.#subjects[kind];
-    for (const one of [allSubjects, subject]) {
-      let row = subjects.get(one);
+    for (const counted of [allSubjects, subject]) {
+      let row = subjects.get(counted);
       if (!row) {
         if (subjects.size >= maxSubjects[kind]) return;
-        row = { kind, subject: one, at: this.#at, counts: {}, durations: [] };
-        subjects.set(one, row);
+        row = { kind, subject: counted, at: this.#at, counts: {}, durations: [] };
+        subjects.set(counted, row);
       }
       row.counts[name] = (row.counts[name] ?? 0) + 1;
       if (also !== undefined) row.counts[also] = (row.counts[also] ?? 0) + 1;

@@ -92,7 +92,7 @@ export function parseScopeNames(text: string): readonly ScopeName[] | null {
   return names.length === words.size ? names : null;
 }
 
-/** The same, as scopes. */
+/** Parses a scope parameter into scopes without repetitions; null when a scope is unknown. */
 export function parseScopes(text: string): readonly Scope[] | null {
   const names = parseScopeNames(text);
   return names && scopesNamed(names);

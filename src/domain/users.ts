@@ -118,7 +118,6 @@ export interface UserStore {
    */
   tidySearch(): Promise<boolean>;
   exists(id: number): Promise<boolean>;
-  count(): Promise<number>;
 }
 
 /** The users found by a search, in order. */

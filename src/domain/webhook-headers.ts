@@ -98,7 +98,7 @@ export function changedWebhookHeaders(before: Addressed, changes: AddressChanges
   }
   const kept = new Map<string, WebhookHeader>();
   if (headerChanges !== null && !isElsewhere)
-    for (const one of before.webhook_headers) kept.set(key(one.name), one);
+    for (const header of before.webhook_headers) kept.set(key(header.name), header);
   for (const [name, value] of Object.entries(headerChanges ?? {})) {
     if (value === null) kept.delete(key(name));
     else kept.set(key(name), { name, value });

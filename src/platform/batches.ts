@@ -184,26 +184,26 @@ export async function applyBatch<Input>(
     const { good, refused } = await readLines(lines, read);
     const results = await kept(good, keep, report);
     for (const [i, message] of results.entries()) {
-      const one = good[i];
-      if (!one) continue;
+      const line = good[i];
+      if (!line) continue;
       if (message !== null) {
-        refused.push({ line: one.line, message });
-        again?.refused(one);
+        refused.push({ line: line.line, message });
+        again?.refused(line);
       } else {
-        accept(one);
-        again?.accepted(one);
+        accept(line);
+        again?.accepted(line);
       }
     }
-    for (const one of refused.sort((a, b) => a.line - b.line)) refuse(one);
+    refused.sort((a, b) => a.line - b.line).forEach(refuse);
   }
   const retried = await keptTogether(again?.lines() ?? [], (good) =>
     kept(good, keep, report, { atomic: true }),
   );
   for (const { line, message } of retried.refused) if (errors.has(line)) errors.set(line, message);
-  for (const one of retried.good) {
-    errors.delete(one.line);
+  for (const line of retried.good) {
+    errors.delete(line.line);
     report.rejected--;
-    accept(one);
+    accept(line);
   }
   for (const [line, message] of [...errors].slice(0, maxErrors)) report.errors.push({ line, message });
   return report;
@@ -219,11 +219,11 @@ class LinesToRetry<Input> {
 
   constructor(readonly idOf: (input: Input) => number) {}
 
-  refused(one: GoodLine<Input>): void {
-    this.accepted(one);
-    if (this.#byId.size >= atomicLimits.lines || this.#bytes + one.bytes > atomicLimits.bytes) return;
-    this.#byId.set(this.idOf(one.input), one);
-    this.#bytes += one.bytes;
+  refused(line: GoodLine<Input>): void {
+    this.accepted(line);
+    if (this.#byId.size >= atomicLimits.lines || this.#bytes + line.bytes > atomicLimits.bytes) return;
+    this.#byId.set(this.idOf(line.input), line);
+    this.#bytes += line.bytes;
   }
 
   /** Forgets the earlier line with the same id. */
@@ -368,9 +368,9 @@ async function readLines<Input>(lines: readonly Line[], read: ReadLine<Input>): 
   const result: ReadLines<Input> = { good: [], refused: [] };
   const slice = new TimeSlice();
   for (const line of lines) {
-    const one = readLine(line, read);
-    if (typeof one === "string") result.refused.push({ line: line.number, message: one });
-    else result.good.push({ line: line.number, bytes: line.bytes?.byteLength ?? 0, input: one.input });
+    const found = readLine(line, read);
+    if (typeof found === "string") result.refused.push({ line: line.number, message: found });
+    else result.good.push({ line: line.number, bytes: line.bytes?.byteLength ?? 0, input: found.input });
     if (slice.isOver) await slice.next();
   }
   return result;

@@ -47,7 +47,7 @@ export function otherKindOf(line: string, kind: DataKind): DataKind | null {
   } catch {
     return null;
   }
-  const isOf = (one: DataKind) => problems(schemas[one], value, { in: "body" }).length === 0;
+  const isOf = (candidate: DataKind) => problems(schemas[candidate], value, { in: "body" }).length === 0;
   const isForeign = (other: DataKind) =>
     isOf(other) &&
     (!isOf(kind) || (unknownFields(schemas[kind], value) > 0 && unknownFields(schemas[other], value) === 0));

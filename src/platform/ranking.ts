@@ -135,7 +135,7 @@ class LiveChannels {
     }
     const watched = [...categories]
       .filter(([, { viewers }]) => viewers > 0)
-      .sort(([id, one], [otherId, other]) => other.viewers - one.viewers || id - otherId);
+      .sort(([idA, a], [idB, b]) => b.viewers - a.viewers || idA - idB);
     const order: Order = {
       takenAt: Math.max(now, before.takenAt + 1),
       ids: Float64Array.from(watched, ([id]) => id),

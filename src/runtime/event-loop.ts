@@ -59,9 +59,9 @@ export class InProgress {
 
   /** Counts a promise as in progress since `at` until it settles. Returns the same promise. */
   add<Value>(work: Promise<Value>, at = this.now()): Promise<Value> {
-    const one = { at };
-    this.#begun.add(one);
-    const end = () => void this.#begun.delete(one);
+    const begun = { at };
+    this.#begun.add(begun);
+    const end = () => void this.#begun.delete(begun);
     work.then(end, end);
     return work;
   }

@@ -100,8 +100,8 @@ export class Stops {
     while (this.#started.length > 0) {
       const leftMs = endsAt - this.monotonic();
       if (leftMs <= 0) return this.#stopAll(this.#started.splice(0).reverse(), 0, lastMs);
-      const one = this.#started.pop();
-      if (one) await this.#stopOne(one, Math.min(graceMs, leftMs), Math.min(graceMs + lateMs, leftMs));
+      const last = this.#started.pop();
+      if (last) await this.#stopPart(last, Math.min(graceMs, leftMs), Math.min(graceMs + lateMs, leftMs));
     }
   }
 
@@ -111,10 +111,10 @@ export class Stops {
   }
 
   async #stopAll(started: readonly Started[], graceMs: number, mostMs: number): Promise<void> {
-    await Promise.all(started.map((one) => this.#stopOne(one, graceMs, mostMs)));
+    await Promise.all(started.map((part) => this.#stopPart(part, graceMs, mostMs)));
   }
 
-  async #stopOne({ name, stop }: Started, graceMs: number, mostMs: number): Promise<void> {
+  async #stopPart({ name, stop }: Started, graceMs: number, mostMs: number): Promise<void> {
     try {
       const ended = Promise.resolve(stop(graceMs)).then(() => true);
       if (!(await inTime(ended, mostMs, this.timers))) this.log.error("stop_late", { what: name });

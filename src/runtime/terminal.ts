@@ -77,7 +77,7 @@ const controls = /[^\P{Cc}\t\n\r]|\r(?!\n)|[\u2028\u2029\u202a-\u202e\u2066-\u20
 
 /** Escapes control characters as in JSON, like `\u001b`, so that JSON keeps its meaning. */
 export function escaped(text: string): string {
-  return text.replace(controls, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replace(controls, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 const styleCodes = new RegExp(`(\\x1b\\[(?:${Object.values(codes).flat().join("|")})m)`);

@@ -161,7 +161,7 @@ async function backupsOf(
 }
 
 /** Returns an engine for data that no server runs on. It writes, and leaves deliveries to the next server. */
-export function idleEngine(store: Store): Engine {
+function idleEngine(store: Store): Engine {
   const dispatcher = {
     reserve: () => ({ reserveSlot: () => false, end() {} }),
     outcomeUnknown() {},

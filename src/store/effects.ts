@@ -81,7 +81,6 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     search: "reads",
     tidySearch: "writes",
     exists: "reads",
-    count: "reads",
   },
   categories: { upsert: "writes", page: "reads", remove: "writes", all: "reads", byIds: "reads" },
   channels: { upsert: "writes", page: "reads", list: "reads", remove: "writes", byIds: "reads" },

@@ -157,8 +157,8 @@ const logical = (holds: (tests: readonly Test[], value: unknown, work: Work) => 
   read(reader, operand, place) {
     if (!Array.isArray(operand) || operand.length === 0)
       return reader.refuse(place.field, "must be a list of conditions, which is not empty");
-    const tests = operand.map((one, i) =>
-      reader.condition(one, { ...place, field: `${place.field}[${i}]`, depth: place.depth + 2 }),
+    const tests = operand.map((condition, i) =>
+      reader.condition(condition, { ...place, field: `${place.field}[${i}]`, depth: place.depth + 2 }),
     );
     return (value, work) => holds(tests, value, work);
   },
@@ -185,8 +185,8 @@ const among: Operator = {
   read(reader, operand, place) {
     if (!Array.isArray(operand) || operand.length === 0)
       return reader.refuse(place.field, "must be a list of values, which is not empty");
-    operand.forEach((one, i) => {
-      reader.isComparable(one, { ...place, field: `${place.field}[${i}]` });
+    operand.forEach((value, i) => {
+      reader.isComparable(value, { ...place, field: `${place.field}[${i}]` });
     });
     const values = new Set<unknown>(operand);
     return (value) => values.has(value);
@@ -372,7 +372,9 @@ class Reader {
       return false;
     }
     if (values?.has(value) === false) {
-      const possible = [...values].filter((one) => one !== null).map((one) => JSON.stringify(one));
+      const possible = [...values]
+        .filter((allowed) => allowed !== null)
+        .map((allowed) => JSON.stringify(allowed));
       this.refuse(field, `can only be ${possible.slice(0, 20).join(", ")} in ${this.#type}`);
       return false;
     }

@@ -61,7 +61,7 @@ export class Shape {
       if (seen.size > mostSchemas || opaque.some((keyword) => keyword in schema)) return Shape.any;
       const inner = innerOf(root, schema);
       if (inner === null) return Shape.any;
-      todo.push(...inner.map((one) => ({ root, schema: one })));
+      todo.push(...inner.map((part) => ({ root, schema: part })));
       const isComposed = "$ref" in schema || composing.some((keyword) => keyword in schema);
       const tells = telling.some((keyword) => keyword in schema);
       if (!tells && !isComposed) return Shape.any;

@@ -38,7 +38,7 @@ const named = ({ id, username }: { readonly id: number; readonly username: strin
 export function userRecords(
   db: Dialect,
   { putting, isNamed, unindex }: OwnStatements,
-): Pick<UserStore, "upsert" | "byIds" | "page" | "remove" | "exists" | "count"> {
+): Pick<UserStore, "upsert" | "byIds" | "page" | "remove" | "exists"> {
   const { orm, tables, transact, prepared, lock, isOneOf } = db;
   const { applications, channels, subscriptions, tokens, users } = tables;
   // Without the folded names, a column that only PostgreSQL has.
@@ -131,6 +131,5 @@ export function userRecords(
       });
     },
     exists: async (id) => (await one(orm, { id })).length > 0,
-    count: async () => orm.$count(users),
   };
 }

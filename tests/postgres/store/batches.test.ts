@@ -42,10 +42,10 @@ describe.skipIf(!hasPostgres)("a batch is kept as if its items were kept one aft
   });
 
   test("all or nothing: one refusal undoes all, and says which could have been kept", async () => {
-    const before = await store.users.count();
+    const before = await store.users.page(0, 10);
     const refused = store.users.upsert([user(7, "z"), user(8, "Z")], at, { atomic: true });
     await expect(refused).rejects.toMatchObject({ results: [null, 'username "Z" is taken by user 7'] });
-    expect(await store.users.count()).toBe(before);
+    expect(await store.users.page(0, 10)).toEqual(before);
   });
 
   test("a thousand with one that is refused in the middle", async () => {

@@ -221,7 +221,7 @@ async function engineOn(
     noticed: reports.noticed,
     gatherMs: settings.gatherMs,
   });
-  const replays = replaying(store, dispatcher, ownership, now, timers);
+  const replays = replaying({ store, dispatcher, ownership, now, timers });
   const announce = (...notice: Parameters<typeof notify>) => void notify(...notice);
   const services = supervise(
     [
@@ -236,7 +236,7 @@ async function engineOn(
         stuckWatch({ store, dispatcher, ownership, now, isHeld, announce }),
         timers,
       ),
-      ...maintenance(store, ownership, settings, now, timers),
+      ...maintenance({ store, ownership, settings, now, timers }),
     ],
     log,
     timers,

@@ -7,7 +7,7 @@ import type { Store } from "../domain/store.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import { systemTimers, type Timers } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
-import type { Service } from "../runtime/services.ts";
+import { repeating, type Service } from "../runtime/services.ts";
 import type { Dispatcher } from "./attempt.ts";
 
 /** How long data is kept, and its maximum size. */
@@ -37,21 +37,24 @@ const hourly = { stepMs: 0, everyMs: hour };
 /** How long an order is kept: more than the 5 minutes of a pagination, because its use is noted only once a minute. */
 const orderKeepMs = 7 * minute;
 
+interface MaintenanceOptions {
+  readonly store: Store;
+  readonly ownership: Pick<Ownership, "leads">;
+  readonly settings: MaintenanceSettings;
+  readonly now: () => number;
+  readonly timers: Timers;
+}
+
 /** Returns the services that remove old data and tidy the search index. */
-export function maintenance(
-  store: Store,
-  ownership: Pick<Ownership, "leads">,
-  { retention, maxDataBytes, auditMs }: MaintenanceSettings,
-  now: () => number,
-  { pause }: Timers = systemTimers,
-): Service[] {
+export function maintenance({ store, ownership, settings, now, timers }: MaintenanceOptions): Service[] {
+  const { retention, maxDataBytes, auditMs } = settings;
   /** Returns a service that runs small steps while this process leads. The last step of a pass resolves to true. */
   const inSteps = (name: string, step: () => Promise<boolean>, { stepMs, everyMs } = cleaning): Service => ({
     name,
     async run(signal) {
       while (!signal.aborted) {
         const isDone = !ownership.leads() || (await step());
-        await pause(isDone ? everyMs : stepMs, signal);
+        await timers.pause(isDone ? everyMs : stepMs, signal);
       }
     },
   });
@@ -92,7 +95,7 @@ export function storingStatistics(
   store: Pick<Store, "statistics">,
   log: Log,
   stored: (rows: readonly StatisticRow[]) => void,
-  { pause }: Timers = systemTimers,
+  timers: Timers = systemTimers,
 ): Service {
   const flush = async (): Promise<void> => {
     const rows = counter.take();
@@ -106,7 +109,7 @@ export function storingStatistics(
     }
     stored(rows);
   };
-  return flushing("statistics", storeEveryMs, flush, pause);
+  return flushing("statistics", storeEveryMs, flush, timers);
 }
 
 /** Returns the service that stores the requests of applications at intervals and when it is stopped. */
@@ -114,7 +117,7 @@ export function storingRequests(
   counter: RequestCounter,
   store: Pick<Store, "requests">,
   log: Log,
-  { pause }: Timers = systemTimers,
+  timers: Timers = systemTimers,
 ): Service {
   const flush = async (): Promise<void> => {
     // Requests that are counted meanwhile are stored the next time.
@@ -129,24 +132,17 @@ export function storingRequests(
       }
     }
   };
-  return flushing("requests", storeRequestsEveryMs, flush, pause);
+  return flushing("requests", storeRequestsEveryMs, flush, timers);
 }
 
 /** Returns a service that calls `flush` at intervals and when it is stopped. */
-function flushing(
-  name: string,
-  everyMs: number,
-  flush: () => Promise<void>,
-  pause: Timers["pause"],
-): Service {
+function flushing(name: string, everyMs: number, flush: () => Promise<void>, timers: Timers): Service {
   return {
     name,
     async run(signal) {
-      while (!signal.aborted) {
-        await pause(everyMs, signal);
-        await flush();
-      }
-      // What was counted while the former counts were being stored.
+      await repeating(name, everyMs, flush, timers).run(signal);
+      await flush();
+      // What was counted while the last counts were being stored.
       await flush();
     },
   };

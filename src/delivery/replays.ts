@@ -1,7 +1,7 @@
 import type { Ownership } from "../domain/replicas.ts";
 import type { Store } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
-import { systemTimers, type Timers } from "../runtime/event-loop.ts";
+import type { Timers } from "../runtime/event-loop.ts";
 import type { Service } from "../runtime/services.ts";
 import type { Dispatcher } from "./attempt.ts";
 
@@ -20,17 +20,20 @@ interface ReplayService extends Service {
   resume(applicationId: string): void;
 }
 
+interface ReplayOptions {
+  readonly store: Pick<Store, "replays">;
+  readonly dispatcher: Pick<Dispatcher, "wake">;
+  readonly ownership: Pick<Ownership, "holds">;
+  readonly now: () => number;
+  readonly timers: Timers;
+}
+
 /**
  * Creates the service that advances replays in small steps, also those of an earlier process. Each step makes some
  * deliveries due, which the dispatcher then sends like all others.
  */
-export function replaying(
-  store: Pick<Store, "replays">,
-  dispatcher: Pick<Dispatcher, "wake">,
-  ownership: Pick<Ownership, "holds">,
-  now: () => number,
-  { after, pause }: Timers = systemTimers,
-): ReplayService {
+export function replaying({ store, dispatcher, ownership, now, timers }: ReplayOptions): ReplayService {
+  const { after, pause } = timers;
   let waiting = new AbortController();
   const wake = (): void => waiting.abort();
   /** The applications whose replays cannot advance now, with what cancels their next tries. */

@@ -154,14 +154,7 @@ export class ReadyFilters {
   /** The condition for events of a type; null when all match. It is made ready when it is first applied. */
   conditionOf(name: string, version: number): Condition | null {
     const filter = filterOf(this.#filters, name, version);
-    if (filter === null) return null;
-    let ready: Condition | null = null;
-    return {
-      matches: (data) => {
-        ready ??= this.#ready(filter);
-        return ready.matches(data);
-      },
-    };
+    return filter && { matches: (data) => this.#ready(filter).matches(data) };
   }
 
   #ready(filter: KeyedFilter): Condition {

@@ -111,14 +111,14 @@ export function createPublisher(
     async publish(input, parent = null) {
       const event = newEvent(input);
       const publish = (traced: NewEvent) => stored(inProgress.add(engine.publish(traced)));
-      const published = await (traces ? traces.one(event, parent, publish) : publish(event));
+      const published = await (traces ? traces.publish(event, parent, publish) : publish(event));
       count(event);
       return published;
     },
     read: newEvent,
     async publishAll(events, parent = null) {
       const publish = (traced: readonly NewEvent[]) => stored(inProgress.add(engine.publishAll(traced)));
-      const published = await (traces ? traces.all(events, parent, publish) : publish(events));
+      const published = await (traces ? traces.publishAll(events, parent, publish) : publish(events));
       events.forEach(count);
       return published;
     },

@@ -342,12 +342,14 @@ export class PublishTraces {
   }
 
   /** Publishes an event in a span, which becomes the parent of its attempts. */
-  async one(
+  async publish(
     event: NewEvent,
     parent: TraceContext | null,
     publish: (event: NewEvent) => Promise<PublishedEvent>,
   ): Promise<PublishedEvent> {
-    const [published] = await this.all([event], parent, async ([traced = event]) => [await publish(traced)]);
+    const [published] = await this.publishAll([event], parent, async ([traced = event]) => [
+      await publish(traced),
+    ]);
     if (!published) throw new Error("publishing returned no event");
     return published;
   }
@@ -355,7 +357,7 @@ export class PublishTraces {
   /**
    * Publishes several events, each in a span that becomes the parent of its attempts. All or none of them are stored.
    */
-  async all(
+  async publishAll(
     events: readonly NewEvent[],
     parent: TraceContext | null,
     publish: (events: readonly NewEvent[]) => Promise<readonly PublishedEvent[]>,

@@ -23,13 +23,13 @@ function service(running: readonly string[], steps: readonly boolean[] = [], hol
   const dispatcher = { wake: () => void done.push("wake") };
   const stop = new AbortController();
   const time = new VirtualTime();
-  const made = replaying(
-    { replays: replays as ReplayStore },
+  const made = replaying({
+    store: { replays: replays as ReplayStore },
     dispatcher,
-    { holds: () => holds },
-    time.now,
-    time.timers,
-  );
+    ownership: { holds: () => holds },
+    now: time.now,
+    timers: time.timers,
+  });
   const afterMs = (ms: number) => time.pass(ms, settle);
   return { done, ...made, afterMs, stop, running: made.run(stop.signal) };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { storingRequests } from "../../src/delivery/maintenance.ts";
+import { storingRequests, storingStatistics } from "../../src/delivery/maintenance.ts";
 import { RequestCounter, type RequestStore } from "../../src/domain/requests.ts";
+import { StatisticCounter, type StatisticRow } from "../../src/domain/statistics.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { ownStore, storedApplication, storedAt } from "../support/store.ts";
 
@@ -27,4 +28,18 @@ test("requests of many applications are stored in small commits, for which no pu
   expect(counted).toEqual([18, 13, 8, 3, 0]);
   for (const id of ids)
     expect((await store.requests.of(id)).hours.map(({ counts }) => counts)).toEqual([{ "getUser 404": 1 }]);
+});
+
+test("what is counted while counts are being stored for the last time is stored, too", async () => {
+  const counter = new StatisticCounter(() => 0);
+  const stored: StatisticRow[] = [];
+  const add = async (rows: readonly StatisticRow[]) => {
+    if (stored.length === 0) counter.count("requests", "public later", "requests", 1);
+    stored.push(...rows);
+  };
+  const statistics = { add } as Parameters<typeof storingStatistics>[1]["statistics"];
+  counter.count("requests", "public earlier", "requests", 1);
+  await storingStatistics(counter, { statistics }, createLog("off"), () => {}).run(AbortSignal.abort());
+  const subjects = stored.map(({ subject }) => subject);
+  expect(subjects).toEqual(expect.arrayContaining(["public earlier", "public later"]));
 });

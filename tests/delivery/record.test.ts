@@ -1,10 +1,8 @@
 import { expect, test } from "bun:test";
-import { storingStatistics } from "../../src/delivery/maintenance.ts";
 import { createRecorder } from "../../src/delivery/record.ts";
 import type { AttemptResult, DeliveryStore } from "../../src/domain/deliveries.ts";
 import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { DomainError } from "../../src/domain/errors.ts";
-import { StatisticCounter, type StatisticRow } from "../../src/domain/statistics.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { attemptResult } from "../support/store.ts";
 import { settle, VirtualTime } from "../support/virtual-time.ts";
@@ -160,21 +158,4 @@ test.each([
   await pass(2_000);
   await Promise.all([recorded, settled]);
   expect([recorder.unrecorded, recorder.writingMs]).toEqual([0, 0]);
-});
-
-test("what is counted while counts are being stored for the last time is stored, too", async () => {
-  const counter = new StatisticCounter(() => 0);
-  const stored: StatisticRow[] = [];
-  const add = async (rows: readonly StatisticRow[]) => {
-    if (stored.length === 0) counter.count("requests", "public later", "requests", 1);
-    stored.push(...rows);
-  };
-  const statistics = { add } as Parameters<typeof storingStatistics>[1]["statistics"];
-  counter.count("requests", "public earlier", "requests", 1);
-  const stopping = new AbortController();
-  const running = storingStatistics(counter, { statistics }, createLog("off"), () => {}).run(stopping.signal);
-  stopping.abort();
-  await running;
-  const subjects = stored.map(({ subject }) => subject);
-  expect(subjects).toEqual(expect.arrayContaining(["public earlier", "public later"]));
 });

@@ -1,33 +1,65 @@
 import { describe, expect, test } from "bun:test";
-import { authenticator, rateLimiter } from "../../src/api/http/access.ts";
-import { Cursors } from "../../src/api/http/cursors.ts";
 import { statusOf } from "../../src/api/http/errors.ts";
-import { LoginChallenges } from "../../src/api/http/oauth.ts";
-import { publicApp } from "../../src/api/public.ts";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
-import { Catalogue } from "../../src/domain/events/catalogue.ts";
-import { endpointNotices } from "../../src/domain/notices.ts";
-import { RequestCounter } from "../../src/domain/requests.ts";
-import { Ranking } from "../../src/platform/ranking.ts";
-import { createLog } from "../../src/runtime/log.ts";
-import { find, lint, type OpenApiDocument, operations, response } from "../support/openapi.ts";
-import { json, testServer } from "../support/server.ts";
+import { endpointNotices, serverNotices } from "../../src/domain/notices.ts";
+import {
+  find,
+  lint,
+  type OpenApiDocument,
+  operations,
+  type ResponseObject,
+  response,
+} from "../support/openapi.ts";
+import { adminKey, json, testServer } from "../support/server.ts";
+
+/* What the documents of both listeners say. `routes.test.ts` compares them with the routes. */
 
 const server = await testServer();
-const document = (await (await server.get("/openapi.json")).json()) as OpenApiDocument;
+const urls = { public: server.publicUrl, admin: server.adminUrl };
+const listeners = ["public", "admin"] as const;
+const read = async (url: string) => json<OpenApiDocument>(await fetch(url));
+const documents = {
+  public: await read(`${urls.public}/openapi.json`),
+  admin: await read(`${urls.admin}/openapi.json`),
+};
+const document = documents.public;
 
-describe("the document", () => {
+/** A part of a document, as far as these tests look at it. */
+interface Part {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Part>>;
+  readonly items?: Part;
+  readonly anyOf?: readonly Part[];
+  readonly oneOf?: readonly Part[];
+  readonly allOf?: readonly Part[];
+}
+
+/** What is not a reference, with where it is. */
+function* schemasIn(part: Part, at: string): Generator<{ readonly at: string; readonly part: Part }> {
+  if (part.$ref !== undefined) return;
+  yield { at, part };
+  const options = [...(part.anyOf ?? []), ...(part.oneOf ?? []), ...(part.allOf ?? [])];
+  for (const [i, option] of options.entries()) yield* schemasIn(option, `${at}|${i}`);
+  if (part.items) yield* schemasIn(part.items, `${at}[]`);
+  for (const [name, property] of Object.entries(part.properties ?? {})) {
+    yield* schemasIn(property, `${at}.${name}`);
+  }
+}
+
+/** What a reference leads to. */
+function found(document: OpenApiDocument, { $ref = "" }: Part): Part {
+  let part: unknown = document;
+  for (const key of $ref.split("/").slice(1)) part = (part as Record<string, unknown>)[key];
+  return part as Part;
+}
+
+describe.each(listeners)("the %s document", (listener) => {
+  const document = documents[listener];
+
   test("is valid under the recommended rules of Redocly, without a warning", async () => {
     expect(await lint(document)).toEqual([]);
-  });
-
-  test("has examples that Redocly checks against their schemas", async () => {
-    const broken = structuredClone(document);
-    const media = broken.paths["/public/v1/users/{username}"]?.["get"]?.responses["200"]?.content;
-    Object.assign(media?.["application/json"] ?? {}, { example: { user: { id: "one" }, message: "OK" } });
-    const found = await lint(broken);
-    expect(found.length).toBeGreaterThan(0);
-    expect(found.every((problem) => problem.startsWith("no-invalid-media-type-examples"))).toBe(true);
   });
 
   test("carries nothing that only our own readers understand", () => {
@@ -36,6 +68,100 @@ describe("the document", () => {
       expect(text).not.toContain(`"${leftover}":`);
     }
     expect(text).not.toContain("{base_url}");
+  });
+
+  test("describes every operation, with a tag that is explained", () => {
+    const tags = new Set(document.tags.filter(({ description }) => description).map(({ name }) => name));
+    for (const { operation } of operations(document)) {
+      expect(operation.description.length).toBeGreaterThan(20);
+      expect(operation.tags.every((tag) => tags.has(tag))).toBe(true);
+    }
+  });
+
+  test("describes every component, property and parameter", () => {
+    const silent: string[] = [];
+    const look = (part: Part, at: string) => {
+      if (!(part.$ref ? found(document, part) : part).description) silent.push(at);
+    };
+    const bodies = Object.entries(document.webhooks ?? {}).map(([event, { post }]): [string, Part] => {
+      return [event, post.requestBody?.content["application/json"]?.schema as Part];
+    });
+    for (const [schema, part] of [...Object.entries(document.components.schemas), ...bodies]) {
+      if (!bodies.some(([event]) => event === schema)) look(part, schema);
+      for (const { at, part: inner } of schemasIn(part, schema)) {
+        for (const [key, property] of Object.entries(inner.properties ?? {})) look(property, `${at}.${key}`);
+      }
+    }
+    for (const { name: operation, operation: of } of operations(document)) {
+      for (const parameter of of.parameters ?? []) look(parameter as Part, `${operation} ${parameter.name}`);
+    }
+    expect(silent).toEqual([]);
+  });
+
+  test("names the bodies of requests and answers, and every object in them", () => {
+    const unnamed: string[] = [];
+    for (const { name: operation, operation: of } of operations(document)) {
+      const parts = [...(of.requestBody ? [of.requestBody] : []), ...Object.values(of.responses)];
+      for (const part of parts) {
+        const { content = {} } = (
+          (part as Part).$ref ? found(document, part as Part) : part
+        ) as ResponseObject;
+        for (const { schema } of Object.values(content)) {
+          const given = schema as Part;
+          if (given.$ref === undefined && given.type !== "string") unnamed.push(operation);
+        }
+      }
+    }
+    for (const [schema, part] of Object.entries(document.components.schemas)) {
+      for (const { at, part: inner } of schemasIn(part, schema)) {
+        if (at !== schema && inner.properties) unnamed.push(at);
+      }
+    }
+    expect(unnamed).toEqual([]);
+  });
+
+  test("has one pagination, a contact, and links to operations and parameters that there are", () => {
+    const text = JSON.stringify(document.paths) + JSON.stringify(document.components.schemas);
+    expect(
+      text.match(/"pagination":\{(?!"\$ref":"#\/components\/schemas\/Pagination"|"cursor")/g),
+    ).toBeNull();
+    expect(document.info["contact"]).toMatchObject({ name: expect.any(String), url: expect.any(String) });
+    const byId = new Map(operations(document).map(({ operation }) => [operation.operationId, operation]));
+    let links = 0;
+    for (const { operation } of operations(document)) {
+      for (const response of Object.values(operation.responses)) {
+        for (const { operationId, parameters } of Object.values(response.links ?? {})) {
+          links++;
+          const names = byId.get(operationId)?.parameters?.map((parameter) => parameter.name) ?? [];
+          for (const parameter of Object.keys(parameters)) expect(names).toContain(parameter);
+        }
+      }
+    }
+    expect(links).toBeGreaterThan(5);
+  });
+
+  test("has an example for each body of a request, and of a successful answer", () => {
+    const bodies = operations(document).flatMap(({ name, operation: { requestBody, responses } }) => {
+      const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"));
+      const parts = [...(requestBody ? [requestBody] : []), ...successes.map(([, answer]) => answer)];
+      return parts.flatMap(({ content = {} }) =>
+        Object.entries(content).map(([type, { example }]) => ({ name, type, example })),
+      );
+    });
+    expect(bodies.length).toBeGreaterThan(40);
+    const isFile = (type: string) => type === "application/vnd.sqlite3";
+    expect(bodies.filter(({ type, example }) => example === undefined && !isFile(type))).toEqual([]);
+  });
+});
+
+describe("the public document", () => {
+  test("has examples that Redocly checks against their schemas", async () => {
+    const broken = await read(`${urls.public}/openapi.json`);
+    const media = broken.paths["/public/v1/users/{username}"]?.["get"]?.responses["200"]?.content;
+    Object.assign(media?.["application/json"] ?? {}, { example: { user: { id: "one" }, message: "OK" } });
+    const found = await lint(broken);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.every((problem) => problem.startsWith("no-invalid-media-type-examples"))).toBe(true);
   });
 
   test("says where the server is, also in its examples", () => {
@@ -73,25 +199,54 @@ describe("the document", () => {
     ]);
   });
 
-  test("describes every operation and parameter, and has a description for every tag", () => {
-    const tags = new Set(document.tags.filter(({ description }) => description).map(({ name }) => name));
-    for (const { operation } of operations(document)) {
-      expect(operation.description.length).toBeGreaterThan(20);
-      expect(operation.tags.every((tag) => tags.has(tag))).toBe(true);
-      for (const parameter of operation.parameters ?? []) {
-        if (!parameter.$ref) expect(parameter).toMatchObject({ description: expect.stringMatching(/./) });
-      }
-    }
+  test("has the path where users begin", () => {
+    const authorize = operations(document).find(({ name }) => name === "GET /oauth/authorize");
+    const names = authorize?.operation.parameters?.map(({ name }) => name);
+    expect(names).toContainValues(["response_type", "client_id", "code_challenge", "code_challenge_method"]);
+    expect(Object.keys(authorize?.operation.responses ?? {})).toContainValues(["303", "400"]);
+  });
+});
+
+describe("the admin document", () => {
+  const document = documents.admin;
+
+  test("names the address and the key of the listener, and nothing of the public one", () => {
+    expect(document.servers).toEqual([{ url: server.adminUrl }]);
+    expect(Object.keys(document.components.securitySchemes)).toEqual(["operatorKey"]);
+    expect(Object.keys(document.paths).filter((path) => path.startsWith("/public"))).toEqual([]);
+    expect(JSON.stringify(document)).not.toContain("RateLimit-");
   });
 
-  test("has an example for each successful answer with a body", () => {
-    for (const { operation } of operations(document)) {
-      for (const [status, { content = {} }] of Object.entries(operation.responses)) {
-        if (!status.startsWith("2")) continue;
-        for (const media of Object.values(content)) expect(media.example).toBeDefined();
+  test("has the notices that the notify URL gets", () => {
+    expect(Object.keys(document.webhooks)).toEqual([...endpointNotices, ...serverNotices]);
+    for (const { post } of Object.values(document.webhooks)) expect(post.parameters).toHaveLength(6);
+  });
+
+  test("says which routes need the operator key, and they do before anything else is looked at", async () => {
+    for (const { name, operation } of operations(document)) {
+      const [method = "", path = ""] = name.split(" ");
+      if (operation.security.length === 0) {
+        expect(["/healthz", "/readyz"]).toContain(path);
+        expect((await fetch(server.adminUrl + path)).status).toBe(200);
+        continue;
+      }
+      const url = server.adminUrl + path.replace(/\{[a-z_]+\}/g, "x");
+      for (const authorization of [undefined, "Bearer wrong", `Basic ${adminKey}`, `Bearer ${adminKey}x`]) {
+        const headers = { ...(authorization && { authorization }) };
+        const body = method === "GET" || method === "DELETE" ? null : "{";
+        const answer = await fetch(url, { method, headers, body });
+        expect([name, authorization, answer.status]).toEqual([name, authorization, 401]);
+        expect(await answer.text()).not.toContain(adminKey);
       }
     }
   });
+});
+
+test("errors of the admin API have the one shape", async () => {
+  const unknown = await server.admin("GET", "/admin/v1/nothing");
+  expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: "not_found", errors: [] }]);
+  const method = await server.admin("GET", "/admin/v1/events");
+  expect([method.status, method.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
 });
 
 /** The schemas of a document, nested ones included, with their places. */
@@ -162,82 +317,6 @@ interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-test.each(["public", "admin"] as const)(
-  "the document of the %s API has an example for each body of a request",
-  async (listener) => {
-    const url = listener === "public" ? server.publicUrl : server.adminUrl;
-    const own = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument;
-    const bodies = operations(own).flatMap(({ name, operation }) =>
-      Object.values(operation.requestBody?.content ?? {}).map(({ example }) => ({ name, example })),
-    );
-    expect(bodies.length).toBeGreaterThan(8);
-    expect(bodies.filter(({ example }) => example === undefined)).toEqual([]);
-  },
-);
-
-describe.each(["public", "admin"] as const)("GET /openapi-3.0.json of the %s API", (listener) => {
-  const url = listener === "public" ? server.publicUrl : server.adminUrl;
-  const read = async (path: string) => (await fetch(`${url}${path}`)).json() as Promise<OpenApiDocument>;
-
-  test("is valid under the recommended rules of Redocly, with all operations and events", async () => {
-    const form = await read("/openapi-3.0.json");
-    const newest = await read("/openapi.json");
-    expect(await lint(form)).toEqual([]);
-    expect(form.openapi).toBe("3.0.3");
-    expect(operations(form).map(({ name }) => name)).toEqual(operations(newest).map(({ name }) => name));
-    expect(form).not.toHaveProperty("webhooks");
-    expect(Object.keys(form["x-webhooks"] ?? {})).toEqual(Object.keys(newest.webhooks));
-    expect(form.components.schemas).toContainKey("EndpointFailingEvent");
-  });
-
-  test("has no keyword that OpenAPI 3.0 lacks", async () => {
-    const form = schemasOf(await read("/openapi-3.0.json"));
-    expect(form.length).toBeGreaterThan(100);
-    const newer = ["const", "patternProperties", "examples", "$defs", "prefixItems"];
-    const found = form.filter(
-      ([, schema]) =>
-        Array.isArray(schema["type"]) ||
-        schema["type"] === "null" ||
-        newer.some((keyword) => keyword in schema) ||
-        ("$ref" in schema && Object.keys(schema).length > 1),
-    );
-    expect(found).toEqual([]);
-  });
-
-  test("has no two parameters of an operation that are one name in code", async () => {
-    const same = operations(await read("/openapi-3.0.json")).flatMap(({ name, operation }) => {
-      const parameters = (operation.parameters ?? []) as readonly { readonly name?: string }[];
-      const names = parameters.flatMap((one) => one.name?.replaceAll(/[-_]/g, "").toLowerCase() ?? []);
-      return names.length === new Set(names).size ? [] : [name];
-    });
-    expect(same).toEqual([]);
-  });
-
-  test("lets the same fields be null", async () => {
-    const { components } = await read("/openapi-3.0.json");
-    const name = listener === "public" ? "SubscriptionHealth" : "Endpoint";
-    expect(components.schemas[name]).toMatchObject({
-      properties: {
-        disabled_reason: {
-          type: "string",
-          nullable: true,
-          allOf: [{ $ref: "#/components/schemas/DisabledReasonOrNull" }],
-        },
-      },
-    });
-    const { enum: reasons } = components.schemas["DisabledReasonOrNull"] as { enum?: unknown[] };
-    expect(reasons?.at(-1)).toBeNull();
-  });
-
-  test("may be kept and asked for again", async () => {
-    const first = await fetch(`${url}/openapi-3.0.json`);
-    expect([first.status, first.headers.get("content-type")]).toEqual([200, "application/json"]);
-    const etag = first.headers.get("etag") ?? "";
-    const again = await fetch(`${url}/openapi-3.0.json`, { headers: { "if-none-match": etag } });
-    expect([again.status, await again.text()]).toEqual([304, ""]);
-  });
-});
-
 test("the introduction lists the error codes of the listener with their statuses, and no other", () => {
   const rows = [...String(document.info["description"]).matchAll(/^\| ([1-5][0-9]{2}) +\| ([^|]*)\|/gm)];
   const listed = rows.flatMap(([, status, codes = ""]) =>
@@ -249,40 +328,6 @@ test("the introduction lists the error codes of the listener with their statuses
 });
 
 describe("the operations", () => {
-  test("are the routes of the listener, all of them and no other", async () => {
-    const routes = publicApp({
-      store: server.app.store,
-      requests: new RequestCounter(Date.now),
-      access: {
-        authenticator: authenticator(server.app.store, Date.now),
-        limiter: rateLimiter(Date.now),
-        defaultRateLimit: 0,
-      },
-      log: createLog("off"),
-      now: Date.now,
-      publicUrl: () => "http://127.0.0.1:8080",
-      loginUrl: null,
-      allowPrivateWebhooks: false,
-      ranking: new Ranking(Date.now),
-      cursors: new Cursors("key"),
-      challenges: new LoginChallenges("key"),
-      engine: server.app.engine,
-      defaultSubscriptionLimit: () => 1,
-      catalogue: new Catalogue(),
-      streams: { open: async () => new ReadableStream() },
-      outcomes: { open: async () => new ReadableStream(), changed() {} },
-      publicKey: () => ({ pem: "", standardWebhooks: "" }),
-    }).routes;
-    const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);
-    const names = shown.map(({ method, path }) => `${method} ${path.replace(/:([a-z_]+)/g, "{$1}")}`);
-    expect(names.length).toBeGreaterThan(8);
-    expect(new Set(operations(document).map(({ name }) => name))).toEqual(new Set(names));
-    const hidden = routes.filter(
-      ({ method, hooks }) => hooks.detail?.hide === true && method !== "ALL" && method !== "HEAD",
-    );
-    expect(hidden.every(({ path }) => !path.startsWith("/public/v1"))).toBe(true);
-  });
-
   test.each([
     ["GET /public/v1/users/{username}", "users:read", [200, 400, 401, 403, 404, 429, 500, 503]],
     ["GET /public/v1/users/search", "users:read", [200, 400, 401, 403, 429, 500, 503]],
@@ -342,6 +387,68 @@ test("the webhooks are the event types, with the headers of a delivery, and the 
     expect(post.requestBody?.content["application/json"]?.example).toMatchObject({ type: name, version: 1 });
   }
   expect(document.components.schemas).toContainKeys(["Error", "User", "Category", "Subscription"]);
+});
+
+describe.each(listeners)("GET /openapi-3.0.json of the %s API", (listener) => {
+  const url = `${urls[listener]}/openapi-3.0.json`;
+
+  test("is valid under the recommended rules of Redocly, with all operations and events", async () => {
+    const form = await read(url);
+    const newest = documents[listener];
+    expect(await lint(form)).toEqual([]);
+    expect(form.openapi).toBe("3.0.3");
+    expect(operations(form).map(({ name }) => name)).toEqual(operations(newest).map(({ name }) => name));
+    expect(form).not.toHaveProperty("webhooks");
+    expect(Object.keys(form["x-webhooks"] ?? {})).toEqual(Object.keys(newest.webhooks));
+    expect(form.components.schemas).toContainKey("EndpointFailingEvent");
+  });
+
+  test("has no keyword that OpenAPI 3.0 lacks", async () => {
+    const form = schemasOf(await read(url));
+    expect(form.length).toBeGreaterThan(100);
+    const newer = ["const", "patternProperties", "examples", "$defs", "prefixItems"];
+    const found = form.filter(
+      ([, schema]) =>
+        Array.isArray(schema["type"]) ||
+        schema["type"] === "null" ||
+        newer.some((keyword) => keyword in schema) ||
+        ("$ref" in schema && Object.keys(schema).length > 1),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test("has no two parameters of an operation that are one name in code", async () => {
+    const same = operations(await read(url)).flatMap(({ name, operation }) => {
+      const parameters = (operation.parameters ?? []) as readonly { readonly name?: string }[];
+      const names = parameters.flatMap((one) => one.name?.replaceAll(/[-_]/g, "").toLowerCase() ?? []);
+      return names.length === new Set(names).size ? [] : [name];
+    });
+    expect(same).toEqual([]);
+  });
+
+  test("lets the same fields be null", async () => {
+    const { components } = await read(url);
+    const name = listener === "public" ? "SubscriptionHealth" : "Endpoint";
+    expect(components.schemas[name]).toMatchObject({
+      properties: {
+        disabled_reason: {
+          type: "string",
+          nullable: true,
+          allOf: [{ $ref: "#/components/schemas/DisabledReasonOrNull" }],
+        },
+      },
+    });
+    const { enum: reasons } = components.schemas["DisabledReasonOrNull"] as { enum?: unknown[] };
+    expect(reasons?.at(-1)).toBeNull();
+  });
+
+  test("may be kept and asked for again", async () => {
+    const first = await fetch(url);
+    expect([first.status, first.headers.get("content-type")]).toEqual([200, "application/json"]);
+    const etag = first.headers.get("etag") ?? "";
+    const again = await fetch(url, { headers: { "if-none-match": etag } });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+  });
 });
 
 describe("GET /openapi.json", () => {

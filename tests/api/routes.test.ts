@@ -7,6 +7,8 @@ import { whoMay } from "../../src/api/http/input.ts";
 import { type PublicDeps, publicListener, withTokens } from "../../src/api/public/listener.ts";
 import { openRoutes, tokenRoutes } from "../../src/api/public.ts";
 import { createLog } from "../../src/runtime/log.ts";
+import { type OpenApiDocument, operations } from "../support/openapi.ts";
+import { json, testServer } from "../support/server.ts";
 
 /*
  * The tables of routes in `api/public.ts`, `api/oauth.ts` and `api/admin.ts` say what the routes themselves declare.
@@ -87,5 +89,48 @@ describe("the table has the routes of", () => {
       return `${route.method} ${rowOf(route.path) ?? `${route.path} without a row`} ${whoMay(route)}`;
     });
     expect(new Set(declared)).toEqual(new Set(listed));
+  });
+});
+
+const server = await testServer();
+
+describe.each([
+  ["public", server.publicUrl],
+  ["admin", server.adminUrl],
+])("the document of the %s listener", (listener, url) => {
+  const routes = functions
+    .filter(([name]) => name.startsWith("admin: ") === (listener === "admin"))
+    .flatMap(([, which, , register, deps]) => {
+      const app = listeners[which]();
+      register(app, deps);
+      return app.routes.map(({ method, path, hooks }) => ({
+        method,
+        path,
+        isHidden: hooks.detail?.hide === true,
+      }));
+    });
+
+  test("has its routes, all that are not hidden, and no other", async () => {
+    const document = await json<OpenApiDocument>(await fetch(`${url}/openapi.json`));
+    const names = routes
+      .filter(({ isHidden }) => !isHidden)
+      .map(({ method, path }) => `${method} ${path.replace(/:([a-z_]+)/g, "{$1}")}`);
+    expect(new Set(names)).toEqual(new Set(operations(document).map(({ name }) => name)));
+  });
+
+  test("leaves out pages and metrics", () => {
+    const hidden = routes.filter(({ isHidden }) => isHidden).map(({ path }) => path.split("/")[1] ?? "");
+    const ofPublic = [
+      "",
+      "assets",
+      "docs",
+      "inter.woff2",
+      "openapi-3.0.json",
+      "openapi.json",
+      "portal",
+      "welcome",
+    ];
+    const ofAdmin = ["", "console", "docs", "metrics", "openapi-3.0.json", "openapi.json"];
+    expect([...new Set(hidden)].sort()).toEqual(listener === "admin" ? ofAdmin : ofPublic);
   });
 });

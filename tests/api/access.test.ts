@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { errorOf } from "../support/errors.ts";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
-import { type OpenApiDocument, operations } from "../support/openapi.ts";
+import { documentOf, operations } from "../support/openapi.ts";
 import { adminKey, json, testServer } from "../support/server.ts";
 
 /*
@@ -32,7 +32,7 @@ const [reader, subscriber] = [
   await server.application({ scopes: ["users:read"] }),
   await server.application({ scopes: ["events:subscribe"] }),
 ];
-const document = await json<OpenApiDocument>(await server.get("/openapi.json"));
+const document = await documentOf(server.publicUrl);
 const routes = operations(document).map(({ name, operation }): Route => {
   const [method = "", path = ""] = name.split(" ");
   const { security = [] } = operation as { security?: { accessToken?: string[] }[] };

@@ -1,12 +1,12 @@
 import { test } from "bun:test";
 import { backupsPath, madeBackup } from "../support/backups.ts";
 import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri } from "../support/oauth.ts";
-import { expectAllOperations, expectAsDocumented, type OpenApiDocument } from "../support/openapi.ts";
+import { documentOf, expectAllOperations, expectAsDocumented } from "../support/openapi.ts";
 import { publish, event as sample, settled, subscribe } from "../support/publishing.ts";
 import { adminKey, isOnPostgres, testServer } from "../support/server.ts";
 
 const server = await testServer({ engineThread: true, args: ["--login-url", loginUrl] });
-const document = (await (await fetch(`${server.adminUrl}/openapi.json`)).json()) as OpenApiDocument;
+const document = await documentOf(server.adminUrl);
 
 /** Of an application to which something was sent. */
 async function deliveryCalls(): Promise<AdminCall[]> {

@@ -6,12 +6,7 @@ import {
   type TokenAnswer,
   userTokens,
 } from "../support/oauth.ts";
-import {
-  type Call,
-  expectAllOperations,
-  expectAsDocumented,
-  type OpenApiDocument,
-} from "../support/openapi.ts";
+import { type Call, documentOf, expectAllOperations, expectAsDocumented } from "../support/openapi.ts";
 import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import {
   category,
@@ -42,7 +37,7 @@ const webhook_url = "http://127.0.0.1:9/hook";
 const application = await server.application({ webhook_url, redirect_uris: [redirectUri] });
 const limited = await server.application({ scopes: ["events:subscribe"] });
 const readOnly = await server.application({ scopes: ["users:read"] });
-const document = await json<OpenApiDocument>(await server.get("/openapi.json"));
+const document = await documentOf(server.publicUrl);
 
 interface PublicCall extends Call {
   readonly token?: string;

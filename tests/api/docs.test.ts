@@ -1,24 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { json, ownServer, testServer } from "../support/server.ts";
-
-interface Parameter {
-  readonly $ref?: string;
-  readonly name: string;
-}
-interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly parameters?: readonly Parameter[];
-  readonly responses: Readonly<Record<string, object>>;
-}
-interface OpenApiDocument {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly webhooks: Readonly<Record<string, unknown>>;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, { readonly properties?: object }>>;
-    readonly parameters?: Readonly<Record<string, Parameter>>;
-  };
-}
+import { documentOf, operations, parameters } from "../support/openapi.ts";
+import { ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
 
@@ -39,36 +21,24 @@ describe.each([
   const page = async () => (await fetch(`${url}/docs/api`)).text();
 
   test("has every operation, parameter, field and event of the document, without scripts", async () => {
-    const document = await json<OpenApiDocument>(await fetch(`${url}/openapi.json`));
+    const document = await documentOf(url);
     const html = await page();
     const missing: string[] = [];
-    for (const [path, methods] of Object.entries(document.paths)) {
-      for (const [method, { operationId, summary, parameters = [], responses }] of Object.entries(methods)) {
-        const from = html.indexOf(`<section class="operation" id="${operationId}"`);
-        const section = html.slice(from, html.indexOf("</section>", from));
-        const text = textOf(section).replace(/\s+/g, " ");
-        const names = parameters.map(
-          (one) => document.components.parameters?.[one.$ref?.split("/").at(-1) ?? ""] ?? one,
-        );
-        const samples = [
-          `<summary>curl</summary>`,
-          "<summary>JavaScript</summary>",
-          "<summary>Python</summary>",
-        ];
-        for (const part of [
-          `${method.toUpperCase()} ${path}`,
-          summary,
-          ...names.map(({ name }) => name),
-          ...Object.keys(responses),
-        ])
-          if (from === -1 || !text.includes(part)) missing.push(`${operationId}: ${part}`);
-        for (const sample of samples)
-          if (!section.includes(sample)) missing.push(`${operationId}: ${sample}`);
-      }
+    for (const { name, operation } of operations(document)) {
+      const { operationId, summary, responses } = operation;
+      const from = html.indexOf(`<section class="operation" id="${operationId}"`);
+      const section = html.slice(from, html.indexOf("</section>", from));
+      const text = textOf(section).replace(/\s+/g, " ");
+      const names = parameters(document, operation).map(({ name }) => name);
+      for (const part of [name, summary, ...names, ...Object.keys(responses)])
+        if (from === -1 || !text.includes(part)) missing.push(`${operationId}: ${part}`);
+      for (const language of ["curl", "JavaScript", "Python"])
+        if (!section.includes(`<summary>${language}</summary>`)) missing.push(`${operationId}: ${language}`);
     }
     for (const name of Object.keys(document.webhooks))
       if (!html.includes(`<section class="operation" id="${name}"`)) missing.push(name);
-    for (const [name, { properties = {} }] of Object.entries(document.components.schemas)) {
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      const { properties = {} } = schema as { readonly properties?: object };
       const from = html.indexOf(`<section class="operation" id="object-${name}"`);
       const section = html.slice(from, html.indexOf("</section>", from));
       for (const field of Object.keys(properties))

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
 import { redirectUri, signInServer } from "../support/oauth.ts";
-import { type OpenApiDocument, type OperationObject, operations } from "../support/openapi.ts";
+import { documentOf, type OpenApiDocument, type OperationObject, operations } from "../support/openapi.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { json, type TestApplication } from "../support/server.ts";
@@ -58,7 +58,7 @@ async function inUse() {
 }
 
 beforeAll(async () => {
-  document = await json(await fetch(`${server.publicUrl}/openapi.json`));
+  document = await documentOf(server.publicUrl);
   const [mine, their] = [await inUse(), await inUse()];
   const ofTheirUser = await userTokens(mine.app, { userId: 1002 });
   other = their.app;

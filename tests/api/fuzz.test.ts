@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { FuzzedPlatform, judged } from "../support/fuzzed-platform.ts";
 import { keptLog } from "../support/log.ts";
-import type { OpenApiDocument } from "../support/openapi.ts";
-import { documented } from "../support/requests/documented.ts";
+import { documentedOf } from "../support/requests/documented.ts";
 import { inputs } from "../support/requests/inputs.ts";
 
 /*
@@ -21,18 +20,7 @@ async function fuzz(seed: number): Promise<void> {
   const { log, lines } = keptLog("error");
   const platform = await FuzzedPlatform.start(log);
   try {
-    const { publicUrl, adminUrl } = platform.server.app;
-    const [publicOnes, adminOnes] = await Promise.all(
-      (
-        [
-          ["public", publicUrl],
-          ["admin", adminUrl],
-        ] as const
-      ).map(async ([listener, url]) =>
-        documented(listener, (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument),
-      ),
-    );
-    const all = [...(publicOnes ?? []), ...(adminOnes ?? [])];
+    const all = await documentedOf(platform.server);
     const [sent, accepted] = [new Set<string>(), new Set<string>()];
     await fc.assert(
       fc.asyncProperty(inputs(all), async (input) => {

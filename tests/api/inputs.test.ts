@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { OpenApiDocument } from "../support/openapi.ts";
 import { event, example } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { type Documented, documented } from "../support/requests/documented.ts";
+import { type Documented, documentedOf } from "../support/requests/documented.ts";
 import { faultsOf } from "../support/requests/faults.ts";
 import { type Input, Known, validInput, written } from "../support/requests/input.ts";
 import { adminKey, json, testServer } from "../support/server.ts";
@@ -18,13 +17,7 @@ const known = new Known();
 known.add("applications", app.id);
 known.add("event-types", "channel.followed");
 const origins = { public: server.publicUrl, admin: server.adminUrl };
-const all = (
-  await Promise.all(
-    (["public", "admin"] as const).map(async (listener) =>
-      documented(listener, await json<OpenApiDocument>(await fetch(`${origins[listener]}/openapi.json`))),
-    ),
-  )
-).flat();
+const all = await documentedOf(server);
 
 interface Answer {
   readonly status: number;

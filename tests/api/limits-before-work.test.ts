@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { SignJWT } from "jose";
 import { audience, issuer, newKey, platformKeys } from "../support/oauth.ts";
-import { type OpenApiDocument, operations } from "../support/openapi.ts";
+import { documentOf, operations } from "../support/openapi.ts";
 import { users } from "../support/real-data.ts";
 import { Clock, json, ownServer, testServer } from "../support/server.ts";
 
@@ -187,7 +187,7 @@ describe("paths that are no route of the API", () => {
   });
 
   test("every operation of the document carries the headers of the limit", async () => {
-    const document = await json<OpenApiDocument>(await server.get("/openapi.json"));
+    const document = await documentOf(server.publicUrl);
     for (const { name } of operations(document)) {
       clock.advance(60_000);
       const [method = "", template = ""] = name.split(" ");

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type OpenApiDocument, operations, parameters } from "../support/openapi.ts";
+import { documentOf, operations, parameters } from "../support/openapi.ts";
 import { adminKey, startServer, type TestServer } from "../support/server.ts";
 
 /*
@@ -97,7 +97,7 @@ test.each(["public", "admin"])(
   "parameters of the %s listener",
   async (listener) => {
     const url = listener === "admin" ? server.adminUrl : server.publicUrl;
-    const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument;
+    const document = await documentOf(url);
     const slow: string[] = [];
     let tried = 0;
     for (const { name, operation } of operations(document)) {

@@ -3,6 +3,7 @@ import { statusOf } from "../../src/api/http/errors.ts";
 import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { endpointNotices, serverNotices } from "../../src/domain/notices.ts";
 import {
+  documentOf,
   find,
   lint,
   type OpenApiDocument,
@@ -17,10 +18,9 @@ import { adminKey, json, testServer } from "../support/server.ts";
 const server = await testServer();
 const urls = { public: server.publicUrl, admin: server.adminUrl };
 const listeners = ["public", "admin"] as const;
-const read = async (url: string) => json<OpenApiDocument>(await fetch(url));
 const documents = {
-  public: await read(`${urls.public}/openapi.json`),
-  admin: await read(`${urls.admin}/openapi.json`),
+  public: await documentOf(urls.public),
+  admin: await documentOf(urls.admin),
 };
 const document = documents.public;
 
@@ -156,7 +156,7 @@ describe.each(listeners)("the %s document", (listener) => {
 
 describe("the public document", () => {
   test("has examples that Redocly checks against their schemas", async () => {
-    const broken = await read(`${urls.public}/openapi.json`);
+    const broken = await documentOf(urls.public);
     const media = broken.paths["/public/v1/users/{username}"]?.["get"]?.responses["200"]?.content;
     Object.assign(media?.["application/json"] ?? {}, { example: { user: { id: "one" }, message: "OK" } });
     const found = await lint(broken);
@@ -391,9 +391,10 @@ test("the webhooks are the event types, with the headers of a delivery, and the 
 
 describe.each(listeners)("GET /openapi-3.0.json of the %s API", (listener) => {
   const url = `${urls[listener]}/openapi-3.0.json`;
+  const read = async () => json<OpenApiDocument>(await fetch(url));
 
   test("is valid under the recommended rules of Redocly, with all operations and events", async () => {
-    const form = await read(url);
+    const form = await read();
     const newest = documents[listener];
     expect(await lint(form)).toEqual([]);
     expect(form.openapi).toBe("3.0.3");
@@ -404,7 +405,7 @@ describe.each(listeners)("GET /openapi-3.0.json of the %s API", (listener) => {
   });
 
   test("has no keyword that OpenAPI 3.0 lacks", async () => {
-    const form = schemasOf(await read(url));
+    const form = schemasOf(await read());
     expect(form.length).toBeGreaterThan(100);
     const newer = ["const", "patternProperties", "examples", "$defs", "prefixItems"];
     const found = form.filter(
@@ -418,7 +419,7 @@ describe.each(listeners)("GET /openapi-3.0.json of the %s API", (listener) => {
   });
 
   test("has no two parameters of an operation that are one name in code", async () => {
-    const same = operations(await read(url)).flatMap(({ name, operation }) => {
+    const same = operations(await read()).flatMap(({ name, operation }) => {
       const parameters = (operation.parameters ?? []) as readonly { readonly name?: string }[];
       const names = parameters.flatMap((one) => one.name?.replaceAll(/[-_]/g, "").toLowerCase() ?? []);
       return names.length === new Set(names).size ? [] : [name];
@@ -427,7 +428,7 @@ describe.each(listeners)("GET /openapi-3.0.json of the %s API", (listener) => {
   });
 
   test("lets the same fields be null", async () => {
-    const { components } = await read(url);
+    const { components } = await read();
     const name = listener === "public" ? "SubscriptionHealth" : "Endpoint";
     expect(components.schemas[name]).toMatchObject({
       properties: {

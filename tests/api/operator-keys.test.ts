@@ -4,7 +4,7 @@ import { minute } from "../../src/domain/time.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
 import { type App, startApp } from "../../src/server/start.ts";
 import { keptLog } from "../support/log.ts";
-import { type OpenApiDocument, operations } from "../support/openapi.ts";
+import { documentOf, type OpenApiDocument, operations } from "../support/openapi.ts";
 import {
   adminKey,
   Clock,
@@ -166,7 +166,7 @@ describe("roles", () => {
   let document: OpenApiDocument;
   const secrets: Record<string, string> = {};
   beforeAll(async () => {
-    document = await json(await fetch(`${server.adminUrl}/openapi.json`));
+    document = await documentOf(server.adminUrl);
     for (const role of ["operator", "publisher", "reader"]) {
       secrets[role] = (await created(server, { name: `a ${role}`, role })).key;
     }

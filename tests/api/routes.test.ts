@@ -7,8 +7,8 @@ import { whoMay } from "../../src/api/http/input.ts";
 import { type PublicDeps, publicListener, withTokens } from "../../src/api/public/listener.ts";
 import { openRoutes, tokenRoutes } from "../../src/api/public.ts";
 import { createLog } from "../../src/runtime/log.ts";
-import { type OpenApiDocument, operations } from "../support/openapi.ts";
-import { json, testServer } from "../support/server.ts";
+import { documentOf, operations } from "../support/openapi.ts";
+import { testServer } from "../support/server.ts";
 
 /*
  * The tables of routes in `api/public.ts`, `api/oauth.ts` and `api/admin.ts` say what the routes themselves declare.
@@ -111,7 +111,7 @@ describe.each([
     });
 
   test("has its routes, all that are not hidden, and no other", async () => {
-    const document = await json<OpenApiDocument>(await fetch(`${url}/openapi.json`));
+    const document = await documentOf(url);
     const names = routes
       .filter(({ isHidden }) => !isHidden)
       .map(({ method, path }) => `${method} ${path.replace(/:([a-z_]+)/g, "{$1}")}`);

@@ -6,7 +6,7 @@ import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
 import { exampleCategory, exampleChannel, exampleUser } from "../../src/domain/examples.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { startPlatform } from "../support/dev.ts";
-import { find, type OpenApiDocument } from "../support/openapi.ts";
+import { documentOf, find } from "../support/openapi.ts";
 import { testDirectory } from "../support/server.ts";
 
 // The examples of both references work unchanged on the platform of `onair dev`.
@@ -14,7 +14,7 @@ import { testDirectory } from "../support/server.ts";
 const data = join(testDirectory(), "data");
 const platform = await startPlatform(data);
 afterTests(() => platform.stop());
-const document = (await (await fetch(`${platform.publicUrl}/openapi.json`)).json()) as OpenApiDocument;
+const document = await documentOf(platform.publicUrl);
 
 async function ask(url: string, key: string): Promise<unknown> {
   return (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).json();
@@ -57,7 +57,7 @@ describe("an example of the reference gives the documented answer on the sample 
   test("the records of the admin API", async () => {
     const { adminUrl } = platform.app;
     const record = (path: string) => ask(`${adminUrl}/admin/v1/${path}`, openCredentials(data).admin_key);
-    const admin = (await (await fetch(`${adminUrl}/openapi.json`)).json()) as OpenApiDocument;
+    const admin = await documentOf(adminUrl);
     for (const [kind, shown] of [
       ["users", { user: exampleUser }],
       ["channels", { channel: exampleChannel }],

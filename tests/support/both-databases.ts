@@ -4,6 +4,7 @@ import { day } from "../../src/domain/time.ts";
 import { streamPath } from "./event-stream.ts";
 import { ownListener } from "./listener.ts";
 import { loginUrl } from "./oauth.ts";
+import { type Documented, documentedOf } from "./requests/documented.ts";
 import { adminKey, Clock, startServer, type TestServer, temporaryDirectory, user } from "./server.ts";
 import { until } from "./until.ts";
 
@@ -253,12 +254,10 @@ export class Pair {
     return { answer: one, difference: areSame ? null : both };
   }
 
-  /** The OpenAPI document of a listener. Both are asked, because requests are counted. */
-  async document(listener: "public" | "admin"): Promise<unknown> {
-    const asked = this.servers.map(async ({ publicUrl, adminUrl }) => {
-      return (await fetch(`${listener === "public" ? publicUrl : adminUrl}/openapi.json`)).json();
-    });
-    return (await Promise.all(asked))[0];
+  /** The operations of the documents. Both servers are asked, because requests are counted. */
+  async documented(): Promise<Documented[]> {
+    const [operations = []] = await Promise.all(this.servers.map(documentedOf));
+    return operations;
   }
 
   /** Users whom subscriptions and events can be about. */

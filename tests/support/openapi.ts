@@ -50,6 +50,11 @@ export interface OpenApiDocument {
   };
 }
 
+/** The document of a listener. */
+export async function documentOf(url: string): Promise<OpenApiDocument> {
+  return (await fetch(`${url}/openapi.json`)).json() as Promise<OpenApiDocument>;
+}
+
 /** The operations of a document, named like `GET /path`. */
 export function operations(document: OpenApiDocument): { name: string; operation: OperationObject }[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>

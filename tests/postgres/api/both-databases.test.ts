@@ -5,9 +5,8 @@ import { day, hour, isoTime, minute, second } from "../../../src/domain/time.ts"
 import { type Answered, answers, type Call, Pair } from "../../support/both-databases.ts";
 import { streamPath } from "../../support/event-stream.ts";
 import { authorizationRequest, codeVerifier, formOf, parameter, redirectUri } from "../../support/oauth.ts";
-import type { OpenApiDocument } from "../../support/openapi.ts";
 import { hasPostgres } from "../../support/postgres.ts";
-import { type Documented, documented } from "../../support/requests/documented.ts";
+import type { Documented } from "../../support/requests/documented.ts";
 import { type Input, Known, validInput, written } from "../../support/requests/input.ts";
 import { inputs, registered } from "../../support/requests/inputs.ts";
 
@@ -372,10 +371,7 @@ async function readAll(world: World, operations: readonly Documented[]): Promise
 /** Sends requests of a seed to both servers until the time is over. Throws at the first difference. */
 export async function compare(pair: Pair, seed: number, forMs: number): Promise<void> {
   const world = new World(pair, seeded(seed));
-  const operations: Documented[] = [];
-  for (const listener of ["public", "admin"] as const)
-    operations.push(...documented(listener, (await pair.document(listener)) as OpenApiDocument));
-  const compared = operations.filter(({ path }) => !leftOut.test(path));
+  const compared = (await pair.documented()).filter(({ path }) => !leftOut.test(path));
   await pair.loadUsers();
   for (const name of registered) {
     const body = { version: 1, schema: { type: "object" }, example: {} };

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import { type OpenApiDocument, operations } from "../openapi.ts";
+import { documentOf, type OpenApiDocument, operations } from "../openapi.ts";
 
 /** A schema as the documents have them: JSON Schema of 2020-12 with references into the document. */
 export interface JsonSchema {
@@ -66,8 +66,14 @@ export interface Documented {
 
 type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
 
+/** The operations of both documents of a server, which are read at the same time. */
+export async function documentedOf(server: { readonly publicUrl: string; readonly adminUrl: string }) {
+  const [ofPublic, ofAdmin] = await Promise.all([documentOf(server.publicUrl), documentOf(server.adminUrl)]);
+  return [...documented("public", ofPublic), ...documented("admin", ofAdmin)];
+}
+
 /** Reads the operations of a document, and compiles its schemas when they are first used. */
-export function documented(listener: Documented["listener"], document: OpenApiDocument): Documented[] {
+function documented(listener: Documented["listener"], document: OpenApiDocument): Documented[] {
   const ajv = new Ajv2020({ strict: false, allErrors: false, validateSchema: false });
   ajv.addFormat("uri", (text) => text === "" || URL.canParse(text));
   ajv.addFormat("date-time", (text) => !Number.isNaN(Date.parse(text)));

@@ -194,24 +194,20 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
   app.get(
     "/admin/v1/applications",
     async ({ query }) => {
-      const { name, find, owner_user_id, state, id: ids } = query;
-      const filter = {
-        ...(name && { name }),
-        ...(find && { find }),
-        ...(owner_user_id !== undefined && { owner_user_id }),
-        ...(state && { state }),
-        ...(ids && { ids }),
-      };
+      const { limit, cursor, id: ids, ...others } = query;
+      const filter = { ...others, ...(ids && { ids }) };
       const read = (after: string | null, limit: number) =>
         store.applications.page(after ?? "", limit, filter);
-      const troubled = new Map((await store.endpoints.failing()).map((one) => [one.application_id, one]));
-      const listed = (one: Application) => {
-        const endpoint = troubled.get(one.id) ?? newEndpoint(one.id);
+      const troubled = new Map(
+        (await store.endpoints.failing()).map((endpoint) => [endpoint.application_id, endpoint]),
+      );
+      const listed = (application: Application) => {
+        const endpoint = troubled.get(application.id) ?? newEndpoint(application.id);
         const status = endpointStatus(endpoint);
         const { disabled_reason } = endpoint;
         return {
-          ...shownApplication(one),
-          state: applicationState(one, status),
+          ...shownApplication(application),
+          state: applicationState(application, status),
           endpoint: { status, disabled_reason },
         };
       };

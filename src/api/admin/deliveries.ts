@@ -78,7 +78,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
       const { application_id = null } = query;
       const { deliveries, pagination } = await list.page(query, { ...everything, application_id }, null);
       const found = await shownDeliveries(store, deliveries, now());
-      const data = found.map((one, i) => owned(deliveries[i]?.application_id ?? "", one));
+      const data = found.map((delivery, i) => owned(deliveries[i]?.application_id ?? "", delivery));
       return pageOfApplication(store, application_id, { data, pagination, message: "OK" });
     },
     {

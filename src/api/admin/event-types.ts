@@ -137,7 +137,7 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
       const type = await eventTypeOf(newType);
       if (!catalogue.find(name, version)) checkFiltersOf(type, await store.applications.all(), catalogue);
       const before = (await store.eventTypes.all()).find(
-        (one) => one.name === name && one.version === version,
+        (type) => type.name === name && type.version === version,
       );
       const kept = await store.eventTypes.put(newType, now());
       catalogue.put(type);

@@ -251,7 +251,7 @@ async function publishMany(
     ? await applyAtomically(lines, {
         read: readEvent,
         keep: (all) => publishTogether(publisher, all),
-        ignored: (one) => one.ignored,
+        ignored: (line) => line.ignored,
       })
     : await applyBatch(lines, { read, keep: (events) => publishEach(publisher, events), ignored });
   const isRefused = report.accepted === 0 && report.rejected > 0;

@@ -166,13 +166,13 @@ export function livestreamListRoute(
     { category_id, user_id }: { readonly category_id?: number; readonly user_id?: number },
     [viewers, id]: readonly [number, number],
   ) => {
-    const isAfter = (one: { viewers: number; channel_id: number }) =>
-      one.viewers < viewers || (one.viewers === viewers && one.channel_id > id);
+    const isAfter = (live: { viewers: number; channel_id: number }) =>
+      live.viewers < viewers || (live.viewers === viewers && live.channel_id > id);
     const all = snapshot.liveChannels(category_id ?? null);
     if (user_id === undefined) return all.filter(isAfter);
     const own = await store.channels.list({ user_id, anyOf: null }, 0, livestreamLimits.maxResults);
     const ids = new Set(own.map((channel) => channel.id));
-    return all.filter((one) => ids.has(one.channel_id) && isAfter(one));
+    return all.filter((live) => ids.has(live.channel_id) && isAfter(live));
   };
 
   app.get(
@@ -190,8 +190,8 @@ export function livestreamListRoute(
         store.channels.byIds(ids),
         store.livestreams.byChannels(ids),
       ]);
-      const byId = new Map((await withOwners(store, channels)).map((one) => [one.entry.id, one.entry]));
-      const described = new Map(details.map((one) => [one.channel_id, one]));
+      const byId = new Map((await withOwners(store, channels)).map((owned) => [owned.entry.id, owned.entry]));
+      const described = new Map(details.map((detail) => [detail.channel_id, detail]));
       const data = items.flatMap(({ channel_id, category_id, viewers }) => {
         const [channel, detail] = [byId.get(channel_id), described.get(channel_id)];
         if (!channel || !detail) return [];
@@ -300,7 +300,7 @@ export function rankingRoutes(app: AdminListener, { store, data: { ranking } }: 
     ({ query: { name = "", limit = categoryLimits.defaultResults } }) => {
       const snapshot = ranking.current();
       const found = firstNamed(fold(name), ranking.walk(snapshot.order, null), limit);
-      return { data: found.map((one) => shownCategory(one, snapshot)), message: "OK" };
+      return { data: found.map((ranked) => shownCategory(ranked, snapshot)), message: "OK" };
     },
     {
       roles: everyRole,

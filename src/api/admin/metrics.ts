@@ -17,7 +17,10 @@ function trafficMetrics(
   const listeners = Object.entries(traffic);
   const applications = traffic.public.applications.counts();
   const ofApplications = (count: "requests" | "limited") =>
-    applications.map((one) => ({ labels: { application: one.id, name: one.name }, value: one[count] }));
+    applications.map(({ id, name, ...counts }) => ({
+      labels: { application: id, name },
+      value: counts[count],
+    }));
   const spans = [facts.metrics?.spans() ?? noSpans, engineSpans];
   const ofSpans = (became: keyof SpanCounts) => spans.reduce((sum, counts) => sum + counts[became], 0);
   return [
@@ -367,7 +370,7 @@ function linesOf(metric: AnyMetric, isOpenMetrics: boolean): string[] {
   if (type !== "histogram") {
     return [...head, ...metric.samples.map(({ labels, value }) => sample(sampleName, labels, value))];
   }
-  return [...head, ...metric.histograms.flatMap((one) => histogramLines(name, one, isOpenMetrics))];
+  return [...head, ...metric.histograms.flatMap((series) => histogramLines(name, series, isOpenMetrics))];
 }
 
 function histogramLines(

@@ -75,8 +75,8 @@ function rgbOf(color: string): Rgb {
 const hexOf = (color: Rgb) => `#${color.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 
 /** The contrast of two colours, from 1 to 21 (WCAG 2.2, "contrast ratio"). */
-function contrast(one: Rgb, other: Rgb): number {
-  const [darker, lighter] = [luminance(one), luminance(other)].sort((a, b) => a - b) as [number, number];
+function contrast(color: Rgb, other: Rgb): number {
+  const [darker, lighter] = [luminance(color), luminance(other)].sort((a, b) => a - b) as [number, number];
   return (lighter + 0.05) / (darker + 0.05);
 }
 

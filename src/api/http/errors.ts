@@ -175,7 +175,7 @@ export type OAuthErrorCode = (typeof oauthErrorCodes)[number];
 
 /** Whether a code is one of RFC 6749. */
 export function isOAuthErrorCode(code: string): code is OAuthErrorCode {
-  return oauthErrorCodes.some((one) => one === code);
+  return oauthErrorCodes.some((known) => known === code);
 }
 
 /** An error of an OAuth endpoint. Its code is sent as `error` and as `code`. */

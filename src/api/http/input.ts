@@ -61,7 +61,7 @@ export function asGate<Context>(who: string, check: (context: Context) => Promis
 /** Returns who may call a route. Throws if it has no gate and would be open to everyone by mistake. */
 export function whoMay({ method, path, hooks }: Routes[number]): string {
   const found = [hooks.transform ?? []].flat().map((hook) => gates.get("fn" in hook ? hook.fn : hook));
-  const who = found.find((one) => one !== undefined);
+  const who = found.find((name) => name !== undefined);
   if (who === undefined) throw new Error(`${method} ${path} has no gate`);
   return who;
 }
@@ -185,7 +185,8 @@ function readQuery(
   problems: FieldProblem[],
 ) {
   const at = url.indexOf("?");
-  const isWrong = (field: string) => problems.some((one) => one.in === "query" && one.field === field);
+  const isWrong = (field: string) =>
+    problems.some((problem) => problem.in === "query" && problem.field === field);
   const fault = (field: string, message: string) => {
     if (!isWrong(field)) problems.push({ in: "query", field, message });
   };

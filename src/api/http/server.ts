@@ -357,9 +357,9 @@ export function listen(app: ServedApp, address: Address): Listening {
     },
     async stop(graceMs) {
       const all = [...former, server];
-      const graceful = Promise.all(all.map((one) => one.stop()));
+      const graceful = Promise.all(all.map((server) => server.stop()));
       await inTime(graceful, graceMs);
-      await Promise.all(all.map((one) => one.stop(true)));
+      await Promise.all(all.map((server) => server.stop(true)));
     },
   };
 }

@@ -141,7 +141,9 @@ export function markDeprecated(operation: Json, api: DeprecatingApi, table?: rea
   };
   return {
     ...marked(operation, []),
-    ...(parameters && { parameters: parameters.map((one) => marked(one, [`${one["name"]}`])) }),
+    ...(parameters && {
+      parameters: parameters.map((parameter) => marked(parameter, [`${parameter["name"]}`])),
+    }),
   };
 }
 
@@ -294,7 +296,8 @@ function united(answers: Readonly<Record<string, Json>>, errors: Readonly<Record
   return { ...answers, ...both };
 }
 
-function mapped<Value, Result>(
+/** Returns an object with other values under the same keys. */
+export function mapped<Value, Result>(
   values: Readonly<Record<string, Value>>,
   map: (value: Value, key: string) => Result,
 ): Record<string, Result> {

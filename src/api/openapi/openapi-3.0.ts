@@ -1,5 +1,5 @@
 import { component, type Json } from "../http/openapi.ts";
-import { hoist } from "./document.ts";
+import { hoist, mapped } from "./document.ts";
 
 /*
  * The OpenAPI 3.0 form of a document, for generators that read nothing newer (https://spec.openapis.org/oas/v3.0.3).
@@ -19,7 +19,7 @@ export function openApi30(document: string): string {
     openapi: "3.0.3",
     info: { ...about, license: { name, url: `https://spdx.org/licenses/${identifier}.html` } },
     ...rest,
-    "x-webhooks": mapped(webhooks as object, (webhook) => withNamedBody(webhook as Webhook)),
+    "x-webhooks": mapped(webhooks as Json, (webhook) => withNamedBody(webhook as Webhook)),
   };
   return JSON.stringify(withoutUnused(hoist(converted(draft, schemas) as Json)));
 }
@@ -52,10 +52,10 @@ function converted(part: unknown, schemas: Schemas): unknown {
   const convert = (value: unknown) => converted(value, schemas);
   if (Array.isArray(part)) return part.map(convert);
   if (typeof part !== "object" || part === null) return part;
-  const whole = mapped(part, (value, name) => {
+  const whole = mapped(part as Json, (value, name) => {
     if (values.has(name)) return value;
     if (name === "parameters" && Array.isArray(value)) return convert(withDistinctNames(value));
-    return maps.has(name) && value !== null ? mapped(value as object, convert) : convert(value);
+    return maps.has(name) && value !== null ? mapped(value as Json, convert) : convert(value);
   });
   return schema30(whole, schemas);
 }
@@ -66,12 +66,10 @@ function converted(part: unknown, schemas: Schemas): unknown {
  */
 function withDistinctNames(parameters: readonly Json[]): Json[] {
   const identifier = ({ name }: Json) => String(name).replaceAll(/[-_]/g, "").toLowerCase();
-  const inQuery = new Set(parameters.filter((one) => one["in"] === "query").map(identifier));
-  return parameters.filter((one) => one["in"] !== "header" || !inQuery.has(identifier(one)));
-}
-
-function mapped(parts: object, map: (part: unknown, name: string) => unknown): Json {
-  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, map(part, name)]));
+  const inQuery = new Set(parameters.filter((parameter) => parameter["in"] === "query").map(identifier));
+  return parameters.filter(
+    (parameter) => parameter["in"] !== "header" || !inQuery.has(identifier(parameter)),
+  );
 }
 
 /** Returns a schema with converted parts in OpenAPI 3.0. Other parts of a document have none of its keywords. */

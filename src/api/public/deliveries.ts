@@ -244,8 +244,8 @@ export async function shownDeliveries(
   const endpoints = new Map(
     await Promise.all(ids.map(async (id) => [id, await store.endpoints.find(id)] as const)),
   );
-  return deliveries.map((one) =>
-    shownDelivery(one, { now, endpoint: endpoints.get(one.application_id) ?? null }),
+  return deliveries.map((delivery) =>
+    shownDelivery(delivery, { now, endpoint: endpoints.get(delivery.application_id) ?? null }),
   );
 }
 
@@ -402,11 +402,11 @@ async function whyNotSent(
   if (first_delivery <= (await store.deliveries.lastRemoved(id))) return null;
   const subscribed = await store.subscriptions.ofApplication(id);
   const isIt = subscribed.some(
-    (one) =>
-      one.event === name &&
-      one.version === version &&
-      one.broadcaster_user_id === broadcaster_user_id &&
-      Date.parse(one.created_at) <= published_at,
+    (subscription) =>
+      subscription.event === name &&
+      subscription.version === version &&
+      subscription.broadcaster_user_id === broadcaster_user_id &&
+      Date.parse(subscription.created_at) <= published_at,
   );
   if (!isIt) return null;
   return `Not sent: it does not match the filter that you set on ${filter.key} at ${isoTime(filter.set_at)}.`;

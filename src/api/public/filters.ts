@@ -145,8 +145,8 @@ export function filterTester({ store, catalogue }: Pick<PublicDeps, "store" | "c
       (await lastDeliveries(application, type, limit));
     const slice = new TimeSlice();
     const results: Static<typeof FilterTestResult>[] = [];
-    for (const one of tested) {
-      results.push({ passes: read.condition.matches(one.data), ...one });
+    for (const payload of tested) {
+      results.push({ passes: read.condition.matches(payload.data), ...payload });
       if (slice.isOver) await slice.next();
     }
     const passed = results.filter(({ passes }) => passes).length;

@@ -246,7 +246,7 @@ function shownRequests({ hours, refused }: ApplicationRequests): Static<typeof R
     refused_total: sum((status) => status >= 400 && status < 500),
     rate_limited: sum((status) => status === 429),
     operations: operations.sort((a, b) => b.count - a.count),
-    refused: refused.map((one) => ({ ...one, at: isoTime(one.at) })).reverse(),
+    refused: refused.map((request) => ({ ...request, at: isoTime(request.at) })).reverse(),
   };
 }
 

@@ -431,7 +431,7 @@ export function namedSubscriptionList(store: Pick<Store, "subscriptions">, curso
       list.page(query, {
         read: (after: string | null, limit) => store.subscriptions.page(filter, after ?? "", limit),
         positionOf: ({ id }) => id,
-        toJson: (one) => one,
+        toJson: (subscription) => subscription,
         grant,
       }),
   };

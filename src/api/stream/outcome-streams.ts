@@ -92,7 +92,8 @@ export class OutcomeStreams {
       throw new DomainError("unavailable", "The server is stopping", { retryAfterSeconds: 5 });
     const ofOperator = isOfOperator(options);
     const same = [...this.#open].filter(
-      (one) => isOfOperator(one) === ofOperator && (ofOperator || one.applicationId === applicationId),
+      (stream) =>
+        isOfOperator(stream) === ofOperator && (ofOperator || stream.applicationId === applicationId),
     );
     const most = ofOperator ? mostStreams.operator : mostStreams.application;
     if (same.length >= most) {
@@ -162,7 +163,7 @@ export class OutcomeStreams {
         stream.events.wake();
       }
       if (application_id !== null) continue;
-      const applications = outcomes.map((one) => one.application_id);
+      const applications = outcomes.map((outcome) => outcome.application_id);
       this.#notifyReplicas(deliveries, left_out > 0 ? null : applications);
     }
   }
@@ -173,10 +174,10 @@ export class OutcomeStreams {
       const isOwn =
         applicationId === null ||
         (applicationId !== "" && (applications === null || applications.includes(applicationId)));
-      const matching = topics.filter((one) =>
-        ofApplications.has(one) ? isOwn : subscribed === "all" || subscribed.includes(one),
+      const matching = topics.filter((topic) =>
+        ofApplications.has(topic) ? isOwn : subscribed === "all" || subscribed.includes(topic),
       );
-      for (const one of matching) stream.changed.add(one);
+      for (const topic of matching) stream.changed.add(topic);
       if (matching.length > 0) stream.events.wake();
     }
   }
@@ -243,7 +244,7 @@ function takenFrom(stream: OpenStream): string {
   const changed = stream.changed.size > 0 ? frame("changed", [...stream.changed].join(" ")) : "";
   stream.changed.clear();
   if (stream.waiting.length === 0) return changed;
-  const outcomes = stream.waiting.splice(0).map((one) => ({ ...one, at: isoTime(one.at) }));
+  const outcomes = stream.waiting.splice(0).map((outcome) => ({ ...outcome, at: isoTime(outcome.at) }));
   const data = { outcomes, left_out: stream.leftOut };
   stream.leftOut = 0;
   return changed + frame("outcomes", data);

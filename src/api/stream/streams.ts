@@ -81,32 +81,6 @@ function unknownId({ in: place, field }: LastId): DomainError {
   return new DomainError("invalid_cursor", `${field} ${message}`, { errors });
 }
 
-/** The application whose secrets sign a frame, the platform's key, and the time. */
-interface Signing {
-  readonly application: Application;
-  readonly signingKey: KeyObject;
-  readonly now: number;
-}
-
-/**
- * Returns a delivery as a frame: the headers that its webhook would have now, and the exact text of its body, so that
- * webhook verifiers accept it.
- */
-function deliveryFrame(
-  id: string,
-  delivery: StreamedDelivery,
-  { application, signingKey, now }: Signing,
-): string {
-  const headers = signedHeaders(delivery, application, signingKey, now);
-  return frame(delivery.event.name, { headers, body: delivery.event.body }, id);
-}
-
-/** Returns a notice as a frame of the same form and with the same signatures, without the headers of deliveries. */
-function noticeFrame(id: string, notice: Notice, { application, signingKey, now }: Signing): string {
-  const headers = signedNoticeHeaders(notice, webhookSecrets(application, now), signingKey, now);
-  return frame(notice.type, { headers, body: notice.body }, id);
-}
-
 /** Returns a frame that states that deliveries of this range of time can no longer be read. */
 function gapFrame(id: string, from: number, to: number): string {
   return frame("gap", { from: isoTime(from), to: isoTime(to) }, id);
@@ -314,7 +288,10 @@ export class StreamReader {
     }
   }
 
-  /** Returns the signed frames of a read; null if there are none. */
+  /**
+   * Returns the frames of a read; null if there are none. Each has the headers that a webhook would have now, and the
+   * exact text of its body, so that code that verifies webhooks accepts it.
+   */
   signed(
     { scope, from, deliveries, notices, gap, position, signed }: StreamRead,
     application: Application,
@@ -322,20 +299,24 @@ export class StreamReader {
     if (deliveries.length === 0 && notices.length === 0 && !gap) return null;
     const { cursors, signingKey, now: clock } = this.#options;
     const now = clock();
-    const secrets = webhookSecrets(application, now).join(" ");
-    const known = signed.get(secrets);
+    const secrets = webhookSecrets(application, now);
+    const known = signed.get(secrets.join(" "));
     if (known) return known;
-    const by = { application, signingKey: signingKey(), now };
-    const frames = deliveries.map((delivery) => {
-      const at = { seq: delivery.seq, at: delivery.published_at, notice: from.notice };
-      return deliveryFrame(idOf(cursors, at, scope), delivery, by);
-    });
-    for (const notice of notices) {
-      frames.push(noticeFrame(idOf(cursors, { ...position, notice: notice.seq }, scope), notice, by));
+    const key = signingKey();
+    const frames = gap ? [gapFrame(idOf(cursors, gap.from, scope), gap.from.at, gap.to)] : [];
+    for (const delivery of deliveries) {
+      const { event, seq, published_at: at } = delivery;
+      const headers = signedHeaders(delivery, application, key, now);
+      const id = idOf(cursors, { seq, at, notice: from.notice }, scope);
+      frames.push(frame(event.name, { headers, body: event.body }, id));
     }
-    if (gap) frames.unshift(gapFrame(idOf(cursors, gap.from, scope), gap.from.at, gap.to));
+    for (const notice of notices) {
+      const headers = signedNoticeHeaders(notice, secrets, key, now);
+      const id = idOf(cursors, { ...position, notice: notice.seq }, scope);
+      frames.push(frame(notice.type, { headers, body: notice.body }, id));
+    }
     const bytes = encoder.encode(frames.join(""));
-    signed.set(secrets, bytes);
+    signed.set(secrets.join(" "), bytes);
     return bytes;
   }
 }

@@ -226,17 +226,6 @@ export function oauthFields(code: string, message: string) {
   return { error, error_description: message.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'") };
 }
 
-/** The message for a scope that the platform has not granted to the application. */
-export const beyondApplication =
-  "The application does not have all of these scopes; leave scope out to request those that it has";
-
-/** The message where the setting `login-url` is missing. */
-export const noLogin = "This platform has not configured user login";
-
-/** The message for an authorization code or refresh token that cannot be exchanged. */
-export const notExchanged =
-  "The code or refresh token is unknown, expired or revoked, or was issued for another client, redirect_uri or code_verifier";
-
 /**
  * Returns the error of an OAuth client that is unknown, has a wrong secret, or was deleted during the request.
  * @param secret the wrong secret, if the request had a secret

@@ -24,7 +24,7 @@ import { oneOf } from "../../domain/validation/fields.ts";
 import { type Access, admitAnyone, requireWithinLimit } from "./access.ts";
 import { clientNetworkOf, type RequestContext } from "./context.ts";
 import { Seal } from "./cursors.ts";
-import { beyondApplication, OAuthError, uncached, wrongClient } from "./errors.ts";
+import { OAuthError, uncached, wrongClient } from "./errors.ts";
 import {
   deferBody,
   type OpenContext,
@@ -348,6 +348,10 @@ export const TokenToLookAt = (example: object) =>
     },
     { $id: "TokenToLookAt", description: "A form that names a token.", example },
   );
+
+/** The message for a scope that the platform has not granted to the application. */
+export const beyondApplication =
+  "The application does not have all of these scopes; leave scope out to request those that it has";
 
 /** Returns the requested scopes under the names in the request, or all that are `allowed`. Throws `invalid_scope`. */
 export function readScopes(requested: string | undefined, allowed: readonly Scope[]): readonly ScopeName[] {

@@ -11,12 +11,11 @@ import {
   type ExtraHeaders,
   type ListenerContext,
   newRequestContext,
-  OpenStreams,
   type RequestContext,
   reply,
   Traffic,
 } from "./context.ts";
-import { endSilentConnections } from "./descriptors.ts";
+import { endSilentConnections, OpenStreams } from "./descriptors.ts";
 import { internalError, replyError, statusOf } from "./errors.ts";
 import { ClientClosedRequest, handlerContext, opaque, openGate, whoMay } from "./input.ts";
 

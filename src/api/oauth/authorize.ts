@@ -3,7 +3,7 @@ import { type Application, isRegistered, withParameters } from "../../domain/app
 import { loginLifetimeMs, loginLimits, newSecret, secretHash } from "../../domain/tokens.ts";
 import { file, noContent } from "../http/answers.ts";
 import { type RequestContext, reply } from "../http/context.ts";
-import { noLogin, OAuthError, type OAuthErrorCode, oauthPaths, replyProblem } from "../http/errors.ts";
+import { OAuthError, type OAuthErrorCode, oauthPaths, replyProblem } from "../http/errors.ts";
 import {
   exampleClientId,
   exampleRedirectUri,
@@ -96,6 +96,9 @@ function browserCookies(publicUrl: string, lifetimeMs: number) {
 
 /** An error that the application does not get, because it or its redirect URI is not valid. */
 class UndeliverableError extends Error {}
+
+/** The message where the setting `login-url` is missing. */
+export const noLogin = "This platform has not configured user login";
 
 const maxQueryLength = 8192;
 const noApplication = "There is no application with this client_id";
@@ -196,9 +199,7 @@ async function startLogin(
   const state = repeated.has("state") ? null : (parameters.get("state") ?? null);
   try {
     const { scopes, codeChallenge } = readRequest(application, oauthParameters);
-    if (loginUrl === null) {
-      throw new OAuthError("server_error", noLogin);
-    }
+    if (loginUrl === null) throw new OAuthError("server_error", noLogin);
     const cookies = browserCookies(publicUrl(), loginLifetimeMs);
     const [browser = cookies.make()] = cookies.read(requestContext.request);
     const challenge = challenges.make({

@@ -22,7 +22,7 @@ import {
 import type { User } from "../../domain/users.ts";
 import { about } from "../../domain/validation/fields.ts";
 import { answer, answerOf } from "../http/answers.ts";
-import { notExchanged, OAuthError, oauthPaths } from "../http/errors.ts";
+import { OAuthError, oauthPaths } from "../http/errors.ts";
 import {
   clientFields,
   exampleClientId,
@@ -203,6 +203,10 @@ function refreshToken(
     return deps.store.tokens.refresh(secretHash(token), wanted, tokens, deps.now());
   });
 }
+
+/** The message for an authorization code or refresh token that cannot be exchanged. */
+export const notExchanged =
+  "The code or refresh token is unknown, expired or revoked, or was issued for another client, redirect_uri or code_verifier";
 
 async function userTokens(
   { log }: PublicDeps,

@@ -2,15 +2,13 @@ import { Type } from "@sinclair/typebox";
 import { type Scope, scopes } from "../../domain/tokens.ts";
 import { oneOf } from "../../domain/validation/fields.ts";
 import {
-  beyondApplication,
   isOAuthErrorCode,
-  noLogin,
-  notExchanged,
   type OAuthErrorCode,
   oauthFields,
   type PublicErrorCode,
   statusOf,
 } from "../http/errors.ts";
+import { beyondApplication } from "../http/oauth.ts";
 import {
   basicChallenge,
   challenge,
@@ -26,6 +24,8 @@ import {
   tokenScheme,
 } from "../http/openapi.ts";
 import { named } from "../http/parameters.ts";
+import { noLogin } from "../oauth/authorize.ts";
+import { notExchanged } from "../oauth/tokens.ts";
 import introduction from "./assets/public-introduction.md" with { type: "text" };
 import {
   commonSamples,

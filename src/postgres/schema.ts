@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import {
+  type AnyPgColumn,
   bigint,
   customType,
   doublePrecision,
@@ -14,37 +15,20 @@ import {
   uniqueIndex,
 } from "drizzle-orm/pg-core";
 import type { Attempt, DeliveryStatus } from "../domain/deliveries.ts";
-import {
-  applicationColumns,
-  applicationRequestColumns,
-  auditColumns,
-  authorizationCodeColumns,
-  categoryColumns,
-  channelColumns,
-  consentColumns,
-  endpointColumns,
-  eventTypeColumns,
-  idempotencyKeyColumns,
-  livestreamColumns,
-  loginRequestColumns,
-  noticeColumns,
-  operatorKeyColumns,
-  operatorSessionColumns,
-  refreshTokenColumns,
-  removedDeliveryColumns,
-  replayColumns,
-  settingColumns,
-  statisticColumns,
-  subscriptionColumns,
-  tokenColumns,
-  userColumns,
-} from "../store/drizzle/columns.ts";
+import { commonColumns } from "../store/drizzle/columns.ts";
 import { bytes, integer, kinds } from "./columns.ts";
+
+const columns = commonColumns(kinds, {
+  user: (): AnyPgColumn => users.id,
+  channel: (): AnyPgColumn => channels.id,
+  category: (): AnyPgColumn => categories.id,
+  application: (): AnyPgColumn => applications.id,
+});
 
 export const users = pgTable(
   "users",
   {
-    ...userColumns(kinds),
+    ...columns.users,
     /** The case-folded names, which the search compares; see `search.ts`. */
     folded: text().notNull(),
   },
@@ -77,23 +61,15 @@ export const tags = pgTable("tags", {
   name: text().notNull().unique(),
 });
 
-export const categories = pgTable("categories", categoryColumns(kinds));
+export const categories = pgTable("categories", columns.categories);
 
-export const channels = pgTable(
-  "channels",
-  channelColumns(kinds, () => users.id),
-  (table) => [index("channels_user").on(table.user_id)],
-);
+export const channels = pgTable("channels", columns.channels, (table) => [
+  index("channels_user").on(table.user_id),
+]);
 
-export const livestreams = pgTable(
-  "livestreams",
-  livestreamColumns(
-    kinds,
-    () => channels.id,
-    () => categories.id,
-  ),
-  (table) => [index("livestreams_category").on(table.category_id)],
-);
+export const livestreams = pgTable("livestreams", columns.livestreams, (table) => [
+  index("livestreams_category").on(table.category_id),
+]);
 
 /** Snapshots of the order of categories, which cursors page through. */
 export const categoryOrders = pgTable(
@@ -108,60 +84,41 @@ export const categoryOrders = pgTable(
   (table) => [index("category_orders_use").on(table.used_at)],
 );
 
-const user = () => users.id;
-const application = () => applications.id;
-
 /** Numbers the rows in the order of their insertion. */
 const made = () => bigint({ mode: "number" }).generatedAlwaysAsIdentity().notNull();
 
-export const applications = pgTable("applications", applicationColumns(kinds, user), (table) => [
+export const applications = pgTable("applications", columns.applications, (table) => [
   index("applications_owner").on(table.owner_user_id),
 ]);
 
-export const tokens = pgTable(
-  "tokens",
-  { ...tokenColumns(kinds, application, user), made: made() },
-  (table) => [
-    index("tokens_expiry").on(table.expires_at),
-    index("tokens_application").on(table.application_id, table.expires_at),
-    index("tokens_own").on(table.application_id, table.made).where(sql`${table.user_id} IS NULL`),
-    index("tokens_user").on(table.user_id, table.application_id),
-    index("tokens_family").on(table.family_id).where(sql`${table.family_id} IS NOT NULL`),
-  ],
-);
+export const tokens = pgTable("tokens", { ...columns.tokens, made: made() }, (table) => [
+  index("tokens_expiry").on(table.expires_at),
+  index("tokens_application").on(table.application_id, table.expires_at),
+  index("tokens_own").on(table.application_id, table.made).where(sql`${table.user_id} IS NULL`),
+  index("tokens_user").on(table.user_id, table.application_id),
+  index("tokens_family").on(table.family_id).where(sql`${table.family_id} IS NOT NULL`),
+]);
 
-export const loginRequests = pgTable(
-  "login_requests",
-  loginRequestColumns(kinds, application, user),
-  (table) => [
-    index("login_requests_expiry").on(table.expires_at),
-    index("login_requests_application").on(table.application_id),
-    index("login_requests_user").on(table.user_id),
-  ],
-);
+export const loginRequests = pgTable("login_requests", columns.loginRequests, (table) => [
+  index("login_requests_expiry").on(table.expires_at),
+  index("login_requests_application").on(table.application_id),
+  index("login_requests_user").on(table.user_id),
+]);
 
-export const authorizationCodes = pgTable(
-  "authorization_codes",
-  authorizationCodeColumns(kinds, application, user),
-  (table) => [
-    index("authorization_codes_expiry").on(table.expires_at),
-    index("authorization_codes_application").on(table.application_id),
-    index("authorization_codes_user").on(table.user_id, table.application_id),
-  ],
-);
+export const authorizationCodes = pgTable("authorization_codes", columns.authorizationCodes, (table) => [
+  index("authorization_codes_expiry").on(table.expires_at),
+  index("authorization_codes_application").on(table.application_id),
+  index("authorization_codes_user").on(table.user_id, table.application_id),
+]);
 
-export const refreshTokens = pgTable(
-  "refresh_tokens",
-  refreshTokenColumns(kinds, application, user),
-  (table) => [
-    index("refresh_tokens_expiry").on(table.expires_at),
-    index("refresh_tokens_application").on(table.application_id),
-    index("refresh_tokens_user").on(table.user_id, table.application_id),
-    index("refresh_tokens_of_family").on(table.family_id, table.expires_at),
-  ],
-);
+export const refreshTokens = pgTable("refresh_tokens", columns.refreshTokens, (table) => [
+  index("refresh_tokens_expiry").on(table.expires_at),
+  index("refresh_tokens_application").on(table.application_id),
+  index("refresh_tokens_user").on(table.user_id, table.application_id),
+  index("refresh_tokens_of_family").on(table.family_id, table.expires_at),
+]);
 
-export const consents = pgTable("consents", consentColumns(kinds, application, user), (table) => [
+export const consents = pgTable("consents", columns.consents, (table) => [
   primaryKey({ columns: [table.user_id, table.application_id] }),
   index("consents_application").on(table.application_id),
 ]);
@@ -169,11 +126,7 @@ export const consents = pgTable("consents", consentColumns(kinds, application, u
 export const subscriptions = pgTable(
   "subscriptions",
   {
-    ...subscriptionColumns(
-      kinds,
-      () => applications.id,
-      () => users.id,
-    ),
+    ...columns.subscriptions,
     /** The replica that has published its last delivery. */
     published_by: integer(),
   },
@@ -186,7 +139,7 @@ export const subscriptions = pgTable(
   ],
 );
 
-export const eventTypes = pgTable("event_types", eventTypeColumns(kinds), (table) => [
+export const eventTypes = pgTable("event_types", columns.eventTypes, (table) => [
   primaryKey({ columns: [table.name, table.version] }),
 ]);
 
@@ -291,7 +244,7 @@ export const deliveries = pgTable(
   ],
 );
 
-export const removedDeliveries = pgTable("removed_deliveries", removedDeliveryColumns(kinds, application));
+export const removedDeliveries = pgTable("removed_deliveries", columns.removedDeliveries);
 
 /**
  * The owners of shards. An application's endpoint belongs to a shard, and a shard to one process at a time, which
@@ -310,49 +263,42 @@ export const replicas = pgTable("replicas", {
   alive_until: integer().notNull(),
 });
 
-export const endpoints = pgTable("endpoints", endpointColumns(kinds, application));
+export const endpoints = pgTable("endpoints", columns.endpoints);
 
-export const replays = pgTable("replays", replayColumns(kinds, application), (table) => [
+export const replays = pgTable("replays", columns.replays, (table) => [
   index("replays_application").on(table.application_id),
   index("replays_running").on(table.id).where(sql`${table.state} = 'running'`),
 ]);
 
-export const settings = pgTable("settings", settingColumns(kinds));
+export const settings = pgTable("settings", columns.settings);
 
-export const idempotencyKeys = pgTable("idempotency_keys", idempotencyKeyColumns(kinds), (table) => [
+export const idempotencyKeys = pgTable("idempotency_keys", columns.idempotencyKeys, (table) => [
   index("idempotency_keys_age").on(table.first_seen_at),
 ]);
 
 export const operatorKeys = pgTable("operator_keys", {
-  ...operatorKeyColumns(kinds),
+  ...columns.operatorKeys,
   name: text().notNull().unique(),
 });
 
-export const operatorSessions = pgTable("operator_sessions", operatorSessionColumns(kinds));
+export const operatorSessions = pgTable("operator_sessions", columns.operatorSessions);
 
-export const audit = pgTable("audit", auditColumns(kinds), (table) => [
+export const audit = pgTable("audit", columns.audit, (table) => [
   index("audit_at").on(table.at),
   index("audit_actor").on(table.actor_id, table.seq),
   index("audit_action").on(table.action, table.seq),
   index("audit_object").on(table.object, table.object_id, table.seq),
 ]);
 
-export const notices = pgTable(
-  "notices",
-  noticeColumns(kinds, () => applications.id),
-  (table) => [
-    index("notices_application").on(table.application_id, table.seq),
-    index("notices_created").on(table.created_at),
-    index("notices_due").on(table.next_attempt_at).where(sql`${table.status} = 'pending'`),
-  ],
-);
+export const notices = pgTable("notices", columns.notices, (table) => [
+  index("notices_application").on(table.application_id, table.seq),
+  index("notices_created").on(table.created_at),
+  index("notices_due").on(table.next_attempt_at).where(sql`${table.status} = 'pending'`),
+]);
 
-export const applicationRequests = pgTable(
-  "application_requests",
-  applicationRequestColumns(kinds, application),
-);
+export const applicationRequests = pgTable("application_requests", columns.applicationRequests);
 
-export const statistics = pgTable("statistics", statisticColumns(kinds), (table) => [
+export const statistics = pgTable("statistics", columns.statistics, (table) => [
   primaryKey({ columns: [table.kind, table.subject, table.period, table.at] }),
   index("statistics_period").on(table.period, table.at),
 ]);

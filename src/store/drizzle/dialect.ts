@@ -10,8 +10,7 @@ import {
 import type { BunSQLDatabase } from "drizzle-orm/bun-sql";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { RemovedSubscriptions } from "../../domain/subscriptions.ts";
-import type * as columns from "./columns.ts";
-import type { DeliveryColumns, TableOf, TagColumns } from "./columns.ts";
+import type { CommonColumns, DeliveryColumns, TableOf, TagColumns } from "./columns.ts";
 
 /*
  * This folder implements nouns for both databases, with statements of drizzle. It uses PostgreSQL's types, because its
@@ -19,33 +18,9 @@ import type { DeliveryColumns, TableOf, TagColumns } from "./columns.ts";
  */
 
 /** The tables that both databases have, with the columns that both have. */
-export interface Tables {
-  readonly tags: TableOf<TagColumns>;
-  readonly deliveries: TableOf<DeliveryColumns>;
-  readonly users: TableOf<typeof columns.userColumns>;
-  readonly categories: TableOf<typeof columns.categoryColumns>;
-  readonly channels: TableOf<typeof columns.channelColumns>;
-  readonly livestreams: TableOf<typeof columns.livestreamColumns>;
-  readonly applications: TableOf<typeof columns.applicationColumns>;
-  readonly tokens: TableOf<typeof columns.tokenColumns>;
-  readonly loginRequests: TableOf<typeof columns.loginRequestColumns>;
-  readonly authorizationCodes: TableOf<typeof columns.authorizationCodeColumns>;
-  readonly refreshTokens: TableOf<typeof columns.refreshTokenColumns>;
-  readonly consents: TableOf<typeof columns.consentColumns>;
-  readonly subscriptions: TableOf<typeof columns.subscriptionColumns>;
-  readonly eventTypes: TableOf<typeof columns.eventTypeColumns>;
-  readonly removedDeliveries: TableOf<typeof columns.removedDeliveryColumns>;
-  readonly applicationRequests: TableOf<typeof columns.applicationRequestColumns>;
-  readonly endpoints: TableOf<typeof columns.endpointColumns>;
-  readonly replays: TableOf<typeof columns.replayColumns>;
-  readonly settings: TableOf<typeof columns.settingColumns>;
-  readonly idempotencyKeys: TableOf<typeof columns.idempotencyKeyColumns>;
-  readonly operatorKeys: TableOf<typeof columns.operatorKeyColumns>;
-  readonly operatorSessions: TableOf<typeof columns.operatorSessionColumns>;
-  readonly audit: TableOf<typeof columns.auditColumns>;
-  readonly notices: TableOf<typeof columns.noticeColumns>;
-  readonly statistics: TableOf<typeof columns.statisticColumns>;
-}
+export type Tables = {
+  readonly [Name in keyof CommonColumns]: TableOf<CommonColumns[Name]>;
+} & { readonly tags: TableOf<TagColumns>; readonly deliveries: TableOf<DeliveryColumns> };
 
 /** drizzle on a database or in a transaction. */
 export type Orm = BunSQLDatabase;

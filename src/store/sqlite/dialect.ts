@@ -9,7 +9,7 @@ import type { Commit } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
 import * as schema from "./schema.ts";
 
-const { placeholders, isOneOf, isHandedOut, common: _common, deliveryRegionBits: _bits, ...all } = schema;
+const { placeholders, isOneOf, isHandedOut, deliveryRegionBits: _bits, ...all } = schema;
 
 /** All tables with a drizzle schema. */
 export const tables = all;

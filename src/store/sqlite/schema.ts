@@ -19,33 +19,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { DeliveryStatus, FailedExchange } from "../../domain/deliveries.ts";
-import {
-  applicationColumns,
-  applicationRequestColumns,
-  auditColumns,
-  authorizationCodeColumns,
-  categoryColumns,
-  channelColumns,
-  consentColumns,
-  endpointColumns,
-  eventTypeColumns,
-  idempotencyKeyColumns,
-  type Kinds,
-  livestreamColumns,
-  loginRequestColumns,
-  noticeColumns,
-  operatorKeyColumns,
-  operatorSessionColumns,
-  type ReferredColumn,
-  refreshTokenColumns,
-  removedDeliveryColumns,
-  replayColumns,
-  settingColumns,
-  statisticColumns,
-  subscriptionColumns,
-  tokenColumns,
-  userColumns,
-} from "../drizzle/columns.ts";
+import { type CommonColumns, commonColumns, type Kinds, type Referred } from "../drizzle/columns.ts";
 import { columnsOf } from "../drizzle/dialect.ts";
 
 /** SQLite's constructors of columns, for the tables in `drizzle/columns`. */
@@ -60,24 +34,24 @@ const kinds = {
 } satisfies { readonly [Kind in keyof Kinds]: unknown };
 
 /** The same columns with SQLite's types. */
-type InSqlite<Columns extends Record<string, ColumnBuilderBase>> = {
-  [Name in keyof Columns]: Omit<Columns[Name], "_"> & {
-    _: Omit<Columns[Name]["_"], "dialect"> & { dialect: "sqlite" };
-  };
+type InSqlite<Columns> = {
+  [Name in keyof Columns]: Columns[Name] extends ColumnBuilderBase
+    ? Omit<Columns[Name], "_"> & { _: Omit<Columns[Name]["_"], "dialect"> & { dialect: "sqlite" } }
+    : InSqlite<Columns[Name]>;
 };
 
-/** Returns columns of `drizzle/columns` for a table of SQLite. `to`: the columns that its foreign keys refer to. */
-export function common<
-  Columns extends Record<string, ColumnBuilderBase>,
-  To extends readonly ReferredColumn[],
->(
-  columns: (kinds: Kinds, ...to: To) => Columns,
-  ...to: { [Name in keyof To]: () => AnySQLiteColumn }
-): InSqlite<Columns> {
-  // A boundary: `Kinds` has PostgreSQL's types. SQLite's constructors make columns with the same values.
-  const make = columns as unknown as (...args: readonly unknown[]) => InSqlite<Columns>;
-  return make(kinds, ...to);
-}
+// A boundary: `Kinds` has PostgreSQL's types. SQLite's constructors make columns with the same values.
+const sqliteColumns = commonColumns as unknown as (
+  of: typeof kinds,
+  to: Referred<AnySQLiteColumn>,
+) => InSqlite<CommonColumns>;
+
+const columns = sqliteColumns(kinds, {
+  user: (): AnySQLiteColumn => users.id,
+  channel: (): AnySQLiteColumn => channels.id,
+  category: (): AnySQLiteColumn => categories.id,
+  application: (): AnySQLiteColumn => applications.id,
+});
 
 type ColumnsOf<Table extends SQLiteTable> = Table["_"]["columns"];
 
@@ -95,7 +69,7 @@ export function isOneOf(column: AnyColumn, values: Placeholder | SQL): SQL {
   return inArray(column, sql`(SELECT value FROM json_each(${values}))`);
 }
 
-export const users = sqliteTable("users", common(userColumns), (table) => [
+export const users = sqliteTable("users", columns.users, (table) => [
   uniqueIndex("users_username").on(sql`${table.username} COLLATE NOCASE`),
 ]);
 
@@ -115,32 +89,21 @@ export const tags = sqliteTable("tags", {
   name: text().notNull().unique(),
 });
 
-export const categories = sqliteTable("categories", common(categoryColumns));
+export const categories = sqliteTable("categories", columns.categories);
 
-export const channels = sqliteTable(
-  "channels",
-  common(channelColumns, () => users.id),
-  (table) => [index("channels_user").on(table.user_id)],
-);
+export const channels = sqliteTable("channels", columns.channels, (table) => [
+  index("channels_user").on(table.user_id),
+]);
 
-export const livestreams = sqliteTable(
-  "livestreams",
-  common(
-    livestreamColumns,
-    () => channels.id,
-    () => categories.id,
-  ),
-  (table) => [index("livestreams_category").on(table.category_id)],
-);
+export const livestreams = sqliteTable("livestreams", columns.livestreams, (table) => [
+  index("livestreams_category").on(table.category_id),
+]);
 
-const user = () => users.id;
-const application = () => applications.id;
-
-export const applications = sqliteTable("applications", common(applicationColumns, user), (table) => [
+export const applications = sqliteTable("applications", columns.applications, (table) => [
   index("applications_owner").on(table.owner_user_id),
 ]);
 
-export const tokens = sqliteTable("tokens", common(tokenColumns, application, user), (table) => [
+export const tokens = sqliteTable("tokens", columns.tokens, (table) => [
   index("tokens_expiry").on(table.expires_at),
   // Entries without a user, the application's own tokens, are adjacent and ordered by rowid, the order of insertion.
   index("tokens_application").on(table.application_id, table.user_id),
@@ -148,38 +111,26 @@ export const tokens = sqliteTable("tokens", common(tokenColumns, application, us
   index("tokens_family").on(table.family_id),
 ]);
 
-export const loginRequests = sqliteTable(
-  "login_requests",
-  common(loginRequestColumns, application, user),
-  (table) => [
-    index("login_requests_expiry").on(table.expires_at),
-    index("login_requests_application").on(table.application_id),
-    index("login_requests_user").on(table.user_id),
-  ],
-);
+export const loginRequests = sqliteTable("login_requests", columns.loginRequests, (table) => [
+  index("login_requests_expiry").on(table.expires_at),
+  index("login_requests_application").on(table.application_id),
+  index("login_requests_user").on(table.user_id),
+]);
 
-export const authorizationCodes = sqliteTable(
-  "authorization_codes",
-  common(authorizationCodeColumns, application, user),
-  (table) => [
-    index("authorization_codes_expiry").on(table.expires_at),
-    index("authorization_codes_application").on(table.application_id),
-    index("authorization_codes_user").on(table.user_id),
-  ],
-);
+export const authorizationCodes = sqliteTable("authorization_codes", columns.authorizationCodes, (table) => [
+  index("authorization_codes_expiry").on(table.expires_at),
+  index("authorization_codes_application").on(table.application_id),
+  index("authorization_codes_user").on(table.user_id),
+]);
 
-export const refreshTokens = sqliteTable(
-  "refresh_tokens",
-  common(refreshTokenColumns, application, user),
-  (table) => [
-    index("refresh_tokens_expiry").on(table.expires_at),
-    index("refresh_tokens_application").on(table.application_id),
-    index("refresh_tokens_user").on(table.user_id),
-    index("refresh_tokens_of_family").on(table.family_id, table.expires_at),
-  ],
-);
+export const refreshTokens = sqliteTable("refresh_tokens", columns.refreshTokens, (table) => [
+  index("refresh_tokens_expiry").on(table.expires_at),
+  index("refresh_tokens_application").on(table.application_id),
+  index("refresh_tokens_user").on(table.user_id),
+  index("refresh_tokens_of_family").on(table.family_id, table.expires_at),
+]);
 
-export const consents = sqliteTable("consents", common(consentColumns, application, user), (table) => [
+export const consents = sqliteTable("consents", columns.consents, (table) => [
   primaryKey({ columns: [table.user_id, table.application_id] }),
   index("consents_application").on(table.application_id),
 ]);
@@ -187,30 +138,26 @@ export const consents = sqliteTable("consents", common(consentColumns, applicati
 /** id, application_id, subscription_id, sequence */
 export type StagedDelivery = readonly [string, string, string, number];
 
-export const subscriptions = sqliteTable(
-  "subscriptions",
-  common(subscriptionColumns, application, () => users.id),
-  (table) => [
-    // 0 represents "no broadcaster", because a unique index treats all NULLs as distinct.
-    uniqueIndex("subscriptions_key").on(
-      table.app_id,
-      sql`ifnull(${table.broadcaster_user_id}, 0)`,
-      table.event,
-      table.version,
-    ),
-    index("subscriptions_event").on(table.broadcaster_user_id, table.event, table.version),
-    // Covers all columns of a list. The rows of an application are scattered over the table, one page each.
-    index("subscriptions_list").on(
-      table.app_id,
-      table.id,
-      table.broadcaster_user_id,
-      table.event,
-      table.version,
-      table.created_at,
-      table.updated_at,
-    ),
-  ],
-);
+export const subscriptions = sqliteTable("subscriptions", columns.subscriptions, (table) => [
+  // 0 represents "no broadcaster", because a unique index treats all NULLs as distinct.
+  uniqueIndex("subscriptions_key").on(
+    table.app_id,
+    sql`ifnull(${table.broadcaster_user_id}, 0)`,
+    table.event,
+    table.version,
+  ),
+  index("subscriptions_event").on(table.broadcaster_user_id, table.event, table.version),
+  // Covers all columns of a list. The rows of an application are scattered over the table, one page each.
+  index("subscriptions_list").on(
+    table.app_id,
+    table.id,
+    table.broadcaster_user_id,
+    table.event,
+    table.version,
+    table.created_at,
+    table.updated_at,
+  ),
+]);
 
 /** The number of subscriptions of each application. Triggers maintain it, so it is correct after any change. */
 export const subscriptionCounts = sqliteTable("subscription_counts", {
@@ -230,7 +177,7 @@ export const events = sqliteTable(
     version: integer().notNull(),
     broadcaster_user_id: integer().notNull(),
     /**
-     * Text, or a packed blob if that is smaller (`sqlite/deliveries/bodies.ts`). Null without deliveries, or when
+     * Text, or a packed blob if that is smaller (`delivery-rows.ts`). Null without deliveries, or when
      * removed.
      */
     body: text(),
@@ -265,7 +212,7 @@ export const stagedEvents = sqliteTable("staged_events", {
   deliveries: text({ mode: "json" }).$type<readonly StagedDelivery[]>().notNull(),
 });
 
-export const eventTypes = sqliteTable("event_types", common(eventTypeColumns), (table) => [
+export const eventTypes = sqliteTable("event_types", columns.eventTypes, (table) => [
   primaryKey({ columns: [table.name, table.version] }),
 ]);
 
@@ -325,10 +272,7 @@ export const deliveries = sqliteTable(
 export const isHandedOut = sql`${deliveries.status} = 'pending' AND ${deliveries.next_attempt_at} IS NULL`;
 
 /** Ignores canceled deliveries. */
-export const removedDeliveries = sqliteTable(
-  "removed_deliveries",
-  common(removedDeliveryColumns, application),
-);
+export const removedDeliveries = sqliteTable("removed_deliveries", columns.removedDeliveries);
 
 export const attempts = sqliteTable(
   "attempts",
@@ -352,46 +296,39 @@ export const attempts = sqliteTable(
   (table) => [primaryKey({ columns: [table.delivery_seq, table.number] })],
 );
 
-export const endpoints = sqliteTable("endpoints", common(endpointColumns, application));
+export const endpoints = sqliteTable("endpoints", columns.endpoints);
 
-export const replays = sqliteTable("replays", common(replayColumns, application), (table) => [
+export const replays = sqliteTable("replays", columns.replays, (table) => [
   index("replays_application").on(table.application_id),
   index("replays_running").on(table.id).where(sql`${table.state} = 'running'`),
 ]);
 
-export const settings = sqliteTable("settings", common(settingColumns));
+export const settings = sqliteTable("settings", columns.settings);
 
-export const idempotencyKeys = sqliteTable("idempotency_keys", common(idempotencyKeyColumns), (table) => [
+export const idempotencyKeys = sqliteTable("idempotency_keys", columns.idempotencyKeys, (table) => [
   index("idempotency_keys_age").on(table.first_seen_at),
 ]);
 
-export const operatorKeys = sqliteTable("operator_keys", common(operatorKeyColumns));
+export const operatorKeys = sqliteTable("operator_keys", columns.operatorKeys);
 
-export const operatorSessions = sqliteTable("operator_sessions", common(operatorSessionColumns));
+export const operatorSessions = sqliteTable("operator_sessions", columns.operatorSessions);
 
-export const audit = sqliteTable("audit", common(auditColumns), (table) => [
+export const audit = sqliteTable("audit", columns.audit, (table) => [
   index("audit_at").on(table.at),
   index("audit_actor").on(table.actor_id),
   index("audit_action").on(table.action),
   index("audit_object").on(table.object, table.object_id),
 ]);
 
-export const notices = sqliteTable(
-  "notices",
-  common(noticeColumns, () => applications.id),
-  (table) => [
-    index("notices_application").on(table.application_id),
-    index("notices_created").on(table.created_at),
-    index("notices_due").on(table.next_attempt_at).where(sql`${table.status} = 'pending'`),
-  ],
-);
+export const notices = sqliteTable("notices", columns.notices, (table) => [
+  index("notices_application").on(table.application_id),
+  index("notices_created").on(table.created_at),
+  index("notices_due").on(table.next_attempt_at).where(sql`${table.status} = 'pending'`),
+]);
 
-export const applicationRequests = sqliteTable(
-  "application_requests",
-  common(applicationRequestColumns, application),
-);
+export const applicationRequests = sqliteTable("application_requests", columns.applicationRequests);
 
-export const statistics = sqliteTable("statistics", common(statisticColumns), (table) => [
+export const statistics = sqliteTable("statistics", columns.statistics, (table) => [
   primaryKey({ columns: [table.kind, table.subject, table.period, table.at] }),
   index("statistics_period").on(table.period, table.at),
 ]);

@@ -39,7 +39,7 @@ import {
   publicUrlCheck,
   settingsCheck,
 } from "./settings.ts";
-import { type Check, Subject, type SubjectOptions } from "./subject.ts";
+import { type Check, type Subject, type SubjectOptions, subjectOf } from "./subject.ts";
 
 /** Every check, in the order in which they run and are shown. */
 export const checks: readonly Check[] = [
@@ -79,9 +79,9 @@ export const checks: readonly Check[] = [
  * `ok` is left out where the server of `--url` reports the same check.
  */
 export async function* examine(options: SubjectOptions): AsyncGenerator<Finding> {
-  const subject = new Subject(options);
+  const subject = subjectOf(options);
   try {
-    const answer = await subject.serverFindings();
+    const answer = await subject.serverFindings;
     const reported = new Set(
       reportedBy(answer).flatMap(({ check, status }) => (status === "skipped" ? [] : check)),
     );

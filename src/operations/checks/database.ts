@@ -75,7 +75,7 @@ export const databaseCheck: Check = {
   places: ["server", "doctor"],
   async *run(subject, { ok, wrong }) {
     const { database } = subject;
-    const state = await subject.postgres();
+    const state = await subject.postgres;
     if (state === null || database === null) return;
     if (state.problem !== null) yield wrong(state.problem);
     else if (state.facts)
@@ -89,8 +89,8 @@ export const schemaCheck: Check = {
   places: ["server", "doctor"],
   async *run(subject, { ok, warning, wrong }) {
     const { database } = subject;
-    const file = await subject.file();
-    const schema = (file ?? (await subject.postgres()))?.schema ?? null;
+    const file = await subject.file;
+    const schema = (file ?? (await subject.postgres))?.schema ?? null;
     if (schema === null) {
       // A server checks the schema of a file at its start.
       const isKnown = file === null || subject.place === "server" || subject.isDamaged;
@@ -122,7 +122,7 @@ export const primaryCheck: Check = {
     "shown only for a URL with several hosts: one of them alone accepts writes; names a former primary by its older timeline",
   places: ["server", "doctor"],
   async *run(subject, { ok, wrong, skipped }) {
-    const writable = (await subject.postgres())?.writable ?? null;
+    const writable = (await subject.postgres)?.writable ?? null;
     if (writable === null) return;
     const [newest, ...others] = writable;
     if (!newest) return yield skipped("no host of the URL answered as primary");
@@ -144,7 +144,7 @@ export const searchIndexCheck: Check = {
   examines: "it has as many users as their table",
   places: ["server", "doctor"],
   async *run(subject, { ok, wrong }) {
-    const facts = await subject.facts();
+    const facts = await subject.facts;
     if (facts === null) return;
     const { users, indexedUsers } = facts;
     const grouped = (count: number) => count.toLocaleString("en");
@@ -162,7 +162,7 @@ export const signingKeyCheck: Check = {
   examines: "it exists and is an Ed25519 key",
   places: ["server", "doctor"],
   async *run(subject, { ok, warning, wrong }) {
-    const facts = await subject.facts();
+    const facts = await subject.facts;
     if (facts === null) return;
     if (facts.signingKey === null)
       return yield warning(
@@ -184,7 +184,7 @@ export const webhooksCheck: Check = {
     "failing and disabled endpoints with their applications, and number and age of waiting deliveries",
   places: ["server", "doctor"],
   async *run(subject, { ok, warning }) {
-    const facts = await subject.facts();
+    const facts = await subject.facts;
     if (facts === null) return;
     const { failingEndpoints, disabledEndpoints, unwellApplications, oldestPendingAt } = facts;
     const many = facts.isPendingPartial ? " or more" : "";
@@ -208,7 +208,7 @@ export const deliveriesHeldCheck: Check = {
   examines: "shown only while a [restored](backups.md#restoring) copy is not released, and sends nothing",
   places: ["server", "doctor"],
   async *run(subject, { warning }) {
-    const heldSince = (await subject.facts())?.heldSince;
+    const heldSince = (await subject.facts)?.heldSince;
     if (!heldSince) return;
     yield warning(
       `deliveries are held since ${heldSince}, because a backup was restored or a server was started with --hold-deliveries`,
@@ -224,10 +224,10 @@ export const sizesCheck: Check = {
   places: ["server", "doctor"],
   async *run(subject, { ok, skipped }) {
     const { directory, place, program } = subject;
-    const kinds = (await subject.postgres())?.kinds ?? null;
+    const kinds = (await subject.postgres)?.kinds ?? null;
     if (kinds !== null) return yield ok(shownSizes(kinds));
     // A server measures the sizes of a file once an hour, for the console.
-    if (directory === null || place === "server" || !(await subject.facts())) return;
+    if (directory === null || place === "server" || !(await subject.facts)) return;
     try {
       yield ok(shownSizes(await measuredSizes(program, directory)));
     } catch (error) {
@@ -244,7 +244,7 @@ export const clockCheck: Check = {
     "not before this version was built, nor before the newest event; with `--url`, compared with the server's",
   places: ["server", "doctor"],
   async *run(subject, { ok, wrong }) {
-    const newestEventAt = (await subject.facts())?.newestEventAt ?? null;
+    const newestEventAt = (await subject.facts)?.newestEventAt ?? null;
     const now = subject.now();
     const advice = "set the clock, by NTP if possible";
     const time = isoTime(now);

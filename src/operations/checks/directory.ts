@@ -26,7 +26,7 @@ export const directoryCheck: Check = {
     const { directory, place } = subject;
     if (directory === null) return;
     if (place === "server") {
-      const problem = (await subject.file())?.problem ?? null;
+      const problem = (await subject.file)?.problem ?? null;
       return yield problem === null
         ? skipped("the database pages were not read, because that takes long", '"onair doctor" reads them')
         : wrong(`the data directory cannot be read: ${problem}`, "check the disk and the log");
@@ -70,7 +70,7 @@ export const fileModesCheck: Check = {
   places: ["server", "doctor"],
   async *run(subject, say) {
     if (subject.doctor.withData) yield* secretFiles(subject, say);
-    const data = await subject.openDirectory();
+    const data = await subject.openDirectory;
     if (data !== null) yield* dataFiles(data, say);
   },
 };
@@ -148,7 +148,7 @@ export const diskSpaceCheck: Check = {
   examines: "at least 256 MB; a warning if there is no space for a backup",
   places: ["server", "doctor"],
   async *run(subject) {
-    const data = await subject.openDirectory();
+    const data = await subject.openDirectory;
     if (data === null) return;
     const { free_bytes, database_bytes } = sizesOf(data);
     yield spaceFinding(data, free_bytes, database_bytes);
@@ -181,8 +181,8 @@ export const diskForecastCheck: Check = {
     "shown only if the disk is filling up: growth a day over the last week, and when it will be full; a warning within 7 days",
   places: ["server", "doctor"],
   async *run(subject, { ok, warning }) {
-    const data = await subject.openDirectory();
-    const facts = (await subject.file())?.facts;
+    const data = await subject.openDirectory;
+    const facts = (await subject.file)?.facts;
     if (data === null || !facts) return;
     const now = subject.now();
     const { usedPerDay, fullAt } = diskForecast(facts.freeBefore, sizesOf(data).free_bytes, now);
@@ -202,7 +202,7 @@ export const backupsCheck: Check = {
   places: ["config", "doctor"],
   async *run(subject, say) {
     if (subject.place === "config") yield* credentials(subject, say);
-    else if (await subject.file()) yield* keptBackups(subject, say);
+    else if (await subject.file) yield* keptBackups(subject, say);
   },
 };
 
@@ -224,7 +224,7 @@ async function* keptBackups(subject: Subject, { ok, warning, wrong, skipped }: S
   const { config, env } = subject;
   const { reach } = subject.doctor;
   const data = subject.directory ?? "";
-  const dataId = (await subject.file())?.facts?.dataId;
+  const dataId = (await subject.file)?.facts?.dataId;
   if (config.backupTo?.startsWith("s3://") && !reach)
     return yield skipped(`${config.backupTo} was not checked`, "check it with --reach");
   try {

@@ -17,7 +17,7 @@ export const serverCheck: Check = {
   places: ["doctor"],
   async *run(subject, say) {
     const { config, directory, doctor, listeners } = subject;
-    const isServed = await subject.isServed();
+    const isServed = await subject.isServed;
     if (directory !== null && isServed !== null) {
       const pid = subject.holder?.pid ?? null;
       const process = pid === null ? "a process" : `process ${pid}`;
@@ -78,7 +78,7 @@ export const publicListenerCheck: Check = {
   places: ["doctor"],
   async *run(subject, say) {
     const { config, directory, doctor, listeners } = subject;
-    if (directory === null || doctor.url !== null || !(await subject.isServed())) return;
+    if (directory === null || doctor.url !== null || !(await subject.isServed)) return;
     if (isLoopback(config.host)) yield publicFinding(listeners.open, await signingKeyOf(subject), say);
     else yield say.skipped(`${listeners.open}: ${notLoopback}`, "check the public URL with --reach");
   },
@@ -96,7 +96,7 @@ export const reachCheck: Check = {
   },
 };
 
-const signingKeyOf = async (subject: Subject) => (await subject.facts())?.signingKey ?? null;
+const signingKeyOf = async (subject: Subject) => (await subject.facts)?.signingKey ?? null;
 
 /**
  * Checks that the server at the public address or public URL has this signing key.
@@ -136,7 +136,7 @@ export const publicPortCheck: Check = {
   places: ["doctor"],
   async *run(subject, say) {
     const { host, port } = subject.config;
-    if ((await subject.isServed()) === false) yield portFinding(host, port, say);
+    if ((await subject.isServed) === false) yield portFinding(host, port, say);
   },
 };
 
@@ -146,7 +146,7 @@ export const adminPortCheck: Check = {
   places: ["doctor"],
   async *run(subject, say) {
     const { adminHost, adminPort } = subject.config;
-    if ((await subject.isServed()) === false) yield portFinding(adminHost, adminPort, say);
+    if ((await subject.isServed) === false) yield portFinding(adminHost, adminPort, say);
   },
 };
 
@@ -177,7 +177,7 @@ export const operatorKeyCheck: Check = {
   examines: "with `--url` and `ONAIR_ADMIN_KEY`: the server accepts the key",
   places: ["doctor"],
   async *run(subject, { ok, wrong }) {
-    const answer = await subject.serverFindings();
+    const answer = await subject.serverFindings;
     if (answer === null || typeof answer === "string") return;
     if (answer.status === 401)
       yield wrong(
@@ -193,7 +193,7 @@ export const findingsCheck: Check = {
   examines: "with both: problems that the server itself reports, see below",
   places: ["doctor"],
   async *run(subject, { skipped }) {
-    const answer = await subject.serverFindings();
+    const answer = await subject.serverFindings;
     if (answer === null) return;
     const reason = typeof answer === "string" ? answer : `status ${answer.status}`;
     if (typeof answer === "string" || ![200, 401].includes(answer.status))

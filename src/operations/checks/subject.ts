@@ -4,6 +4,7 @@ import { messageOf } from "../../domain/errors.ts";
 import type { Finding, findingsOf } from "../../domain/findings.ts";
 import type { DatabaseFacts, KindSizes } from "../../domain/sizes.ts";
 import { urlOf } from "../../runtime/client-address.ts";
+import { lazily } from "../../runtime/lazily.ts";
 import type { Config } from "../../server/settings/config.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
 import type { DatabaseStorage } from "../../store/data-storage.ts";
@@ -108,173 +109,136 @@ interface PostgresState {
   readonly problem: string | null;
 }
 
-/** The settings and the state that checks examine. */
-export class Subject {
-  readonly place: Place;
-  readonly config: Config;
-  readonly mistakes: readonly string[];
-  readonly env: Environment;
-  readonly secretFiles: readonly string[];
-  readonly program: string;
-  readonly doctor: DoctorOptions;
-  readonly now: () => number;
-  readonly deprecated: DeprecatedUse;
-  /** The data directory to check; null without one. */
-  readonly directory: string | null;
-  /** The PostgreSQL database to check; null without one. */
-  readonly database: DatabaseSettings | null;
-  readonly #databaseAt: SubjectOptions["databaseAt"];
-
-  constructor({ mistakes = [], doctor = noOptions, ...options }: SubjectOptions) {
-    this.place = options.place;
-    this.config = options.config;
-    this.mistakes = mistakes;
-    this.env = options.env;
-    this.secretFiles = options.secretFiles;
-    this.program = options.program;
-    this.doctor = doctor;
-    this.now = options.now;
-    this.deprecated = options.deprecated ?? new DeprecatedUse();
-    this.#databaseAt = options.databaseAt;
-    const location = doctor.withData ? locationOf(options.config) : null;
-    this.directory = location && "directory" in location ? location.directory : null;
-    this.database = location && "database" in location ? location.database : null;
-  }
-
-  #use: DirectoryUse | undefined;
-
+/** What checks examine beside the settings. Each is read when the first check needs it. */
+interface State {
   /** How the data directory can be used. */
-  get use(): DirectoryUse {
-    this.#use ??= useOf(this.directory ?? "");
-    return this.#use;
-  }
-
+  readonly use: DirectoryUse;
   /** The data directory, if this process can read it; else null. */
-  async openDirectory(): Promise<string | null> {
-    if (this.directory === null) return null;
-    const isOpen =
-      this.place === "server"
-        ? (await this.file())?.facts !== null
-        : this.use === "usable" || this.use === "without a database";
-    return isOpen ? this.directory : null;
-  }
-
-  #holder: ReturnType<typeof holderOf> | undefined;
-
+  readonly openDirectory: Promise<string | null>;
   /** The process that uses the data directory; null without one. */
-  get holder(): ReturnType<typeof holderOf> {
-    if (this.#holder === undefined) this.#holder = holderOf(this.directory ?? "");
-    return this.#holder;
-  }
-
-  #pages: Pages | null = null;
-
+  readonly holder: ReturnType<typeof holderOf>;
   /** Reads of the pages of a database file; null without one. */
-  get pages(): Pages | null {
-    const { directory, program, doctor } = this;
-    if (directory === null || this.use !== "usable") return null;
-    this.#pages ??= readPages(program, { data: directory, full: doctor.full }, doctor.integrityTimeoutMs);
-    return this.#pages;
-  }
-
-  /** Whether the check of the pages found all of them intact. */
-  isIntact = false;
-
-  /** Whether the check of the pages found the file unreadable or damaged: later checks need not say so again. */
-  isDamaged = false;
-
-  #file: Promise<FileState | null> | undefined;
-
+  readonly pages: Pages | null;
   /** The state of the database file; null without one. */
-  file(): Promise<FileState | null> {
-    this.#file ??= this.#readFile();
-    return this.#file;
-  }
-
-  async #readFile(): Promise<FileState | null> {
-    const { directory, place, program } = this;
-    if (directory === null || (place !== "server" && this.use !== "usable")) return null;
-    let schema: SchemaState | null = null;
-    try {
-      if (place === "server")
-        return { schema, facts: await factsInThread(program, directory), problem: null };
-      schema = inspect(directory, schemaState);
-      const facts = schema.pending.length > 0 ? null : inspect(directory, databaseFacts);
-      return { schema, facts, problem: null };
-    } catch (error) {
-      return { schema, facts: null, problem: messageOf(error) };
-    }
-  }
-
-  #postgres: Promise<PostgresState | null> | undefined;
-
+  readonly file: Promise<FileState | null>;
   /** The state of the PostgreSQL database; null without one. */
-  postgres(): Promise<PostgresState | null> {
-    this.#postgres ??= this.#readPostgres();
-    return this.#postgres;
-  }
-
-  async #readPostgres(): Promise<PostgresState | null> {
-    if (this.database === null) return null;
-    const unknown = { schema: null, facts: null, kinds: null, writable: null, problem: null };
-    try {
-      const storage = await this.#databaseAt(this.database);
-      const schema = await storage.schema();
-      if (schema.pending.length > 0) return { ...unknown, schema };
-      const writable = await storage.writableHosts();
-      return { schema, ...(await storage.facts()), writable, problem: null };
-    } catch (error) {
-      return { ...unknown, problem: messageOf(error) };
-    }
-  }
-
+  readonly postgres: Promise<PostgresState | null>;
   /** The facts of the database, in a file or in PostgreSQL; null where they are unknown. */
-  async facts(): Promise<DatabaseFacts | null> {
-    const state = (await this.file()) ?? (await this.postgres());
-    return state?.facts ?? null;
-  }
-
+  readonly facts: Promise<DatabaseFacts | null>;
   /** The URLs of the listeners by the settings. */
-  get listeners(): { readonly open: string; readonly admin: string } {
-    const { host, port, tlsCert, adminHost, adminPort, adminTlsCert } = this.config;
-    return {
-      open: urlOf(host, port, tlsCert !== null),
-      admin: urlOf(adminHost, adminPort, adminTlsCert !== null),
-    };
-  }
-
-  #served: Promise<boolean | null> | undefined;
-
+  readonly listeners: { readonly open: string; readonly admin: string };
   /** Whether a server with the settings runs on this machine; null where that is not known. */
-  isServed(): Promise<boolean | null> {
-    this.#served ??= this.#lookForServer();
-    return this.#served;
-  }
-
-  async #lookForServer(): Promise<boolean | null> {
-    const { doctor, config, directory, database } = this;
-    if (directory !== null) return (await this.openDirectory()) === null ? null : this.holder !== null;
-    if (database === null || doctor.url !== null) return null;
-    if (!isLoopback(config.adminHost)) return false;
-    // The database does not show which server uses it.
-    return typeof (await ask(`${this.listeners.admin}/healthz`, doctor)) !== "string";
-  }
-
-  #findings: Promise<ServerAnswer | string | null> | undefined;
-
+  readonly isServed: Promise<boolean | null>;
   /** The answer of the server of `--url` with its own findings, or why there is none; null without operator key. */
-  serverFindings(): Promise<ServerAnswer | string | null> {
-    const { url, certificate } = this.doctor;
-    const { adminKey } = this.config;
-    if (url === null || adminKey === null) return Promise.resolve(null);
-    const headers = { authorization: `Bearer ${adminKey}` };
-    this.#findings ??= ask(`${url}/admin/v1/findings`, { headers, certificate });
-    return this.#findings;
-  }
+  readonly serverFindings: Promise<ServerAnswer | string | null>;
+}
 
-  /** Ends the threads that checks have started. */
-  end(): void {
-    this.#pages?.end();
+/** The settings and the state that checks examine. */
+export type Subject = State &
+  ReturnType<typeof settingsOf> & {
+    /** Ends the threads that checks have started. */
+    end(): void;
+  };
+
+/** What checks examine at once, and what they note for the following checks. */
+function settingsOf({ mistakes = [], doctor = noOptions, ...options }: SubjectOptions) {
+  const location = doctor.withData ? locationOf(options.config) : null;
+  return {
+    ...options,
+    mistakes,
+    doctor,
+    deprecated: options.deprecated ?? new DeprecatedUse(),
+    /** The data directory to check; null without one. */
+    directory: location && "directory" in location ? location.directory : null,
+    /** The PostgreSQL database to check; null without one. */
+    database: location && "database" in location ? location.database : null,
+    /** Whether the check of the pages found all of them intact. */
+    isIntact: false,
+    /** Whether the check of the pages found the file unreadable or damaged: later checks need not say so again. */
+    isDamaged: false,
+  };
+}
+
+/** Returns the subject of the checks in one place. Call `end` after the last of them. */
+export function subjectOf(options: SubjectOptions): Subject {
+  const settings = settingsOf(options);
+  const { place, config, directory, database, doctor, program } = settings;
+  let started: Pages | null = null;
+  const state: State = lazily<State>({
+    use: () => useOf(directory ?? ""),
+    async openDirectory() {
+      if (directory === null) return null;
+      const isOpen =
+        place === "server"
+          ? (await state.file)?.facts !== null
+          : state.use === "usable" || state.use === "without a database";
+      return isOpen ? directory : null;
+    },
+    holder: () => holderOf(directory ?? ""),
+    pages() {
+      if (directory === null || state.use !== "usable") return null;
+      started = readPages(program, { data: directory, full: doctor.full }, doctor.integrityTimeoutMs);
+      return started;
+    },
+    file: () => fileState(settings, state),
+    postgres: () => postgresState(settings),
+    facts: async () => ((await state.file) ?? (await state.postgres))?.facts ?? null,
+    listeners() {
+      const { host, port, tlsCert, adminHost, adminPort, adminTlsCert } = config;
+      return {
+        open: urlOf(host, port, tlsCert !== null),
+        admin: urlOf(adminHost, adminPort, adminTlsCert !== null),
+      };
+    },
+    async isServed() {
+      if (directory !== null) return (await state.openDirectory) === null ? null : state.holder !== null;
+      if (database === null || doctor.url !== null) return null;
+      if (!isLoopback(config.adminHost)) return false;
+      // The database does not show which server uses it.
+      return typeof (await ask(`${state.listeners.admin}/healthz`, doctor)) !== "string";
+    },
+    async serverFindings() {
+      const { url, certificate } = doctor;
+      if (url === null || config.adminKey === null) return null;
+      return ask(`${url}/admin/v1/findings`, {
+        headers: { authorization: `Bearer ${config.adminKey}` },
+        certificate,
+      });
+    },
+  });
+  return Object.assign(state, settings, { end: () => started?.end() });
+}
+
+async function fileState(
+  { directory, place, program }: ReturnType<typeof settingsOf>,
+  state: State,
+): Promise<FileState | null> {
+  if (directory === null || (place !== "server" && state.use !== "usable")) return null;
+  let schema: SchemaState | null = null;
+  try {
+    if (place === "server") return { schema, facts: await factsInThread(program, directory), problem: null };
+    schema = inspect(directory, schemaState);
+    const facts = schema.pending.length > 0 ? null : inspect(directory, databaseFacts);
+    return { schema, facts, problem: null };
+  } catch (error) {
+    return { schema, facts: null, problem: messageOf(error) };
+  }
+}
+
+async function postgresState({
+  database,
+  databaseAt,
+}: ReturnType<typeof settingsOf>): Promise<PostgresState | null> {
+  if (database === null) return null;
+  const unknown = { schema: null, facts: null, kinds: null, writable: null, problem: null };
+  try {
+    const storage = await databaseAt(database);
+    const schema = await storage.schema();
+    if (schema.pending.length > 0) return { ...unknown, schema };
+    const writable = await storage.writableHosts();
+    return { schema, ...(await storage.facts()), writable, problem: null };
+  } catch (error) {
+    return { ...unknown, problem: messageOf(error) };
   }
 }
 

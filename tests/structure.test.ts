@@ -210,7 +210,6 @@ const rawStatements = [
   "postgres/copy.ts",
   "postgres/deliveries.ts",
   "postgres/dialect.ts",
-  "postgres/exchange.ts",
   "postgres/facts.ts",
   "postgres/filters.ts",
   "postgres/migrations.ts",
@@ -224,7 +223,6 @@ const rawStatements = [
   "postgres/search.ts",
   "postgres/shards.ts",
   "postgres/store.ts",
-  "postgres/users.ts",
   "store/sqlite/backup.ts",
   "store/sqlite/commit.ts",
   "store/sqlite/copy.ts",
@@ -241,7 +239,6 @@ const rawStatements = [
   "store/sqlite/snapshots.ts",
   "store/sqlite/staged.ts",
   "store/sqlite/storage-check.ts",
-  "store/sqlite/users.ts",
 ];
 
 test("raw statements stay where docs/architecture.md lists them; all others are drizzle's", async () => {

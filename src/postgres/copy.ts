@@ -2,6 +2,8 @@ import { getTableName } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { StoreError } from "../domain/store.ts";
 import type { NewUser } from "../domain/users.ts";
+import { columnsOf, copiedTables } from "../store/drizzle/dialect.ts";
+import { type ConnectionSettings, namedLocation, shownLocation } from "../store/location.ts";
 import {
   batchRows,
   type CopiedRow,
@@ -14,17 +16,15 @@ import {
   movedSetting,
   notEmpty,
   tooOld,
-} from "../store/copy.ts";
-import { columnsOf, copiedTables } from "../store/drizzle/dialect.ts";
-import { type ConnectionSettings, namedLocation, shownLocation } from "../store/location.ts";
+} from "../store/data-storage.ts";
 import { finished, tables } from "./dialect.ts";
 import { advisoryLocks, requireNoAdditions } from "./migrations.ts";
+import { putUsers } from "./nouns.ts";
 import { openPool, type Postgres, type Queries } from "./pool.ts";
 import { makePart, partOf } from "./retention.ts";
 import { deliveries, deliveryTimes, eventIds, events, users } from "./schema.ts";
 import { isAnyAlive } from "./shards.ts";
 import { openPostgres, schemaOf } from "./store.ts";
-import { putUsers } from "./users.ts";
 
 /** The tables of PostgreSQL that are not copied, with the reason. */
 export const postgresNotCopied: Readonly<Record<string, string>> = {

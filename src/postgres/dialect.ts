@@ -1,7 +1,8 @@
-import { type Column, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
+import { type Column, getTableColumns, inArray, is, Placeholder, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { once } from "../runtime/lazily.ts";
 import {
+  columnsOf,
   type Dialect,
   excluded,
   execute,
@@ -9,7 +10,6 @@ import {
   type Tables,
   type Work,
 } from "../store/drizzle/dialect.ts";
-import { isOneOf, passedRows } from "./columns.ts";
 import { codeOf, isForeignKeyViolation } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import * as schema from "./schema.ts";
@@ -135,4 +135,32 @@ function* lockOwners(
     orm.select({ id: applications.id }).from(applications).where(isIts).for("key share"),
     orm.select({ id: users.id }).from(users).where(isTheirs).for("key share"),
   );
+}
+
+/**
+ * Passes rows to a statement as a table named `given`. Each column is one parameter, an array. JSON columns have the
+ * type `text`, because PostgreSQL would read an array of JSON arrays as a multidimensional array. The column `n`
+ * numbers the rows.
+ */
+export function passedRows<Table extends PgTable>(
+  table: Table,
+  rows: readonly { readonly [Name in keyof Table["_"]["columns"]]?: unknown }[],
+): SQL {
+  const isSet = (name: string) => rows.length === 0 || rows.some((row) => name in row);
+  const columns = columnsOf(table).filter(([name]) => isSet(name));
+  const arrays = columns.map(([name, column]) => {
+    const isJson = column.getSQLType() === "json";
+    const values = rows.map((row) => (isJson ? JSON.stringify(cellOf(row, name)) : cellOf(row, name)));
+    return sql`${sql.param(values)}::${sql.raw(isJson ? "text" : column.getSQLType())}[]`;
+  });
+  const names = columns.map(([, column]) => sql.identifier(column.name));
+  return sql`unnest(${sql.join(arrays, sql`, `)}) WITH ORDINALITY AS given(${sql.join([...names, sql.identifier("n")], sql`, `)})`;
+}
+
+const cellOf = (row: object, name: string): unknown => (row as Record<string, unknown>)[name] ?? null;
+
+/** Condition: a column has one of these values. They are one parameter, however many there are. */
+export function isOneOf(column: PgColumn, values: readonly (string | number)[] | Placeholder): SQL {
+  const list = is(values, Placeholder) ? values : sql.param(values);
+  return sql`${column} = ANY(${list}::${sql.raw(column.getSQLType())}[])`;
 }

@@ -1,16 +1,85 @@
-import { and, count, eq, gt, gte, inArray, lt, sql } from "drizzle-orm";
+import { and, count, eq, getTableColumns, gt, gte, inArray, lt, sql } from "drizzle-orm";
 import { statusesIn } from "../domain/deliveries.ts";
 import type { NewLivestream } from "../domain/livestreams.ts";
 import type { ReplayStore } from "../domain/replays.ts";
 import type { OrderStore } from "../domain/replicas.ts";
 import type { SubscriptionList } from "../domain/subscriptions.ts";
+import type { NewUser, UserStore } from "../domain/users.ts";
+import { once } from "../runtime/lazily.ts";
 import { type Dialect, excluded, execute, type Orm, type Work } from "../store/drizzle/dialect.ts";
 import { maxRows, replayStore } from "../store/drizzle/replays.ts";
 import type { OwnStatements } from "../store/drizzle/subscriptions.ts";
-import { isOneOf, passedRows } from "./columns.ts";
+import { groupedReads, lower, userRecords } from "../store/drizzle/users.ts";
+import { isOneOf, passedRows } from "./dialect.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { deliveryPositions } from "./positions.ts";
-import { deliveries, livestreams, categoryOrders as orders, subscriptions } from "./schema.ts";
+import { deliveries, livestreams, categoryOrders as orders, subscriptions, users } from "./schema.ts";
+import { foldedNames, termsOf, userSearch } from "./search.ts";
+
+/*
+ * What users, livestreams, category orders, replays and subscriptions have of their own on PostgreSQL. Their other
+ * statements are those of `store/drizzle/`.
+ */
+
+const { folded: _, ...columns } = getTableColumns(users);
+
+export function userStore(db: Postgres, dialect: Dialect): UserStore {
+  const { orm } = db;
+  const byNames = once(() =>
+    orm
+      .select(columns)
+      .from(users)
+      .where(sql`lower(${users.username} COLLATE "C") = ANY(${sql.placeholder("usernames")}::text[])`)
+      .prepare("users"),
+  );
+  const byName = groupedReads(async (usernames) => {
+    const found = await byNames().execute({ usernames });
+    return new Map(found.map((user) => [lower(user.username), user]));
+  });
+
+  return {
+    ...userRecords(dialect, {
+      putting: (now) => ({ put: (orm, batch) => putUsers(orm, batch, now) }),
+      // The expression of the index `users_username`.
+      isNamed: (username) => sql`lower(${users.username} COLLATE "C") = lower(${username} COLLATE "C")`,
+      // The row in `user_search` is removed by cascade.
+      *unindex() {},
+    }),
+    find: (username) => byName(lower(username)),
+    ...userSearch(db),
+  };
+}
+
+/**
+ * Stores users with their search terms. Raw SQL, because drizzle has no statement that writes to two tables. Platforms
+ * report all users again every night, most of them unchanged; unchanged rows are not written.
+ */
+export function* putUsers(orm: Orm, batch: readonly NewUser[], now: string): Work<void> {
+  const rows = batch.map((user) => ({ ...user, folded: foldedNames(user) }));
+  const terms = sql.param(rows.map(({ folded }) => `{${termsOf(folded)}}`));
+  yield* execute(
+    orm.execute(sql`
+WITH given AS MATERIALIZED (
+  SELECT given.*, t.terms
+  FROM ${passedRows(users, rows)} JOIN unnest(${terms}::text[]) WITH ORDINALITY AS t(terms, n) USING (n)
+), put AS (
+  INSERT INTO users (id, username, display_name, bio, profile_picture, followers_count, following_count, is_verified,
+    created_at, folded)
+  SELECT given.id, given.username, given.display_name, given.bio, given.profile_picture, given.followers_count,
+    given.following_count, given.is_verified, coalesce(given.created_at, known.created_at, ${now}), given.folded
+  FROM given LEFT JOIN users AS known ON known.id = given.id ORDER BY given.n
+  ON CONFLICT (id) DO UPDATE SET username = excluded.username, display_name = excluded.display_name,
+    bio = excluded.bio, profile_picture = excluded.profile_picture, followers_count = excluded.followers_count,
+    following_count = excluded.following_count, is_verified = excluded.is_verified,
+    created_at = excluded.created_at, folded = excluded.folded
+  WHERE users IS DISTINCT FROM excluded
+)
+INSERT INTO user_search (user_id, terms, popularity)
+SELECT id, terms::int4[], onair_popularity(followers_count) FROM given ORDER BY n
+ON CONFLICT (user_id) DO UPDATE SET terms = excluded.terms, popularity = excluded.popularity
+WHERE user_search IS DISTINCT FROM excluded`),
+  );
+}
 
 /** Stores livestreams with one statement. Unchanged ones are not written. */
 export function* putLivestreams(orm: Orm, batch: readonly NewLivestream[], now: string): Work<void> {

@@ -1,7 +1,6 @@
 import type { Deliverer, EndpointNotification, Ownership } from "../domain/replicas.ts";
 import { second } from "../domain/time.ts";
-import { EndpointOutbox } from "./exchange.ts";
-import { type Notifications, notify, topic } from "./notifications.ts";
+import { EndpointOutbox, type Notifications, notify, topic } from "./notifications.ts";
 import type { Queries } from "./pool.ts";
 import { endSilentPublishers } from "./positions.ts";
 import {

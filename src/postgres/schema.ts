@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import {
   type AnyPgColumn,
   bigint,
+  boolean,
   customType,
   doublePrecision,
   index,
@@ -15,8 +16,43 @@ import {
   uniqueIndex,
 } from "drizzle-orm/pg-core";
 import type { Attempt, DeliveryStatus } from "../domain/deliveries.ts";
-import { commonColumns } from "../store/drizzle/columns.ts";
-import { bytes, integer, kinds } from "./columns.ts";
+import { commonColumns, type Kinds } from "../store/drizzle/columns.ts";
+
+/** Integers up to 2^53-1: ids of the platform, counts, and milliseconds. */
+const integer = () => bigint({ mode: "number" });
+
+const bytes = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => "bytea" });
+
+/** JSON exactly as it was stored. `jsonb` would change the order of keys, and refuses an escaped NUL. */
+function json<T>() {
+  // The driver converts values to JSON and back.
+  return customType<{ data: T; driverData: unknown }>({
+    dataType: () => "json",
+    fromDriver: (value) => value as T,
+    toDriver: (value) => value,
+  })();
+}
+
+/** A list of words, such as scopes. */
+function words<T extends string>() {
+  return customType<{ data: readonly T[]; driverData: string[] }>({
+    dataType: () => "text[]",
+    fromDriver: (value) => value as T[],
+    toDriver: (value) => [...value],
+  })();
+}
+
+/** PostgreSQL's constructors of columns, for the tables in `store/drizzle/columns.ts`. */
+const kinds: Kinds = {
+  text,
+  integer,
+  boolean,
+  bytes,
+  json,
+  words,
+  /** A primary key that numbers the rows in the order of their insertion. */
+  counter: () => bigint({ mode: "number" }).primaryKey().generatedAlwaysAsIdentity(),
+};
 
 const columns = commonColumns(kinds, {
   user: (): AnyPgColumn => users.id,

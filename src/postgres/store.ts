@@ -1,21 +1,20 @@
 import { newReplica } from "../domain/ids.ts";
 import type { Ownership, ReplicaLink } from "../domain/replicas.ts";
 import { type OnFault, type Store, StoreError } from "../domain/store.ts";
-import { copyingSetting, incomplete } from "../store/copy.ts";
 import { livestreamStore } from "../store/drizzle/livestreams.ts";
 import { commonNouns } from "../store/drizzle/nouns.ts";
 import { statisticStore } from "../store/drizzle/statistics.ts";
 import { subscriptionStore } from "../store/drizzle/subscriptions.ts";
 import { nounsOf } from "../store/effects.ts";
 import { type ConnectionSettings, shownLocation } from "../store/location.ts";
+import { copyingSetting, incomplete } from "../store/data-storage.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { postgresDialect } from "./dialect.ts";
-import { ReplicaExchange } from "./exchange.ts";
 import { databaseBytes, sizesByKind } from "./facts.ts";
 import { codeOf, explainedFault, isUnreachable } from "./faults.ts";
 import { appliedSteps, migrateDatabase, schemaSteps } from "./migrations.ts";
-import { Notifications } from "./notifications.ts";
-import { orderStore, postgresReplays, putLivestreams, subscriptionStatements } from "./nouns.ts";
+import { Notifications, ReplicaExchange } from "./notifications.ts";
+import { orderStore, postgresReplays, putLivestreams, subscriptionStatements, userStore } from "./nouns.ts";
 import { openPool, type PoolOptions, type Postgres } from "./pool.ts";
 import { eventPublisher } from "./publish.ts";
 import { ClaimedDeliveries } from "./queue.ts";
@@ -23,7 +22,6 @@ import { Replica } from "./replica.ts";
 import { retentionStore } from "./retention.ts";
 import { livestreams } from "./schema.ts";
 import { leaseMs, OwnedShards } from "./shards.ts";
-import { userStore } from "./users.ts";
 
 const oldestVersion = 15;
 

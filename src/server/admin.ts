@@ -11,13 +11,13 @@ import { newHistogram } from "../domain/statistics.ts";
 import { dataIdOf, heldSetting, type Store } from "../domain/store.ts";
 import { subscriptionLimits } from "../domain/subscriptions.ts";
 import { newSecret } from "../domain/tokens.ts";
-import type { AwsVariables } from "../operations/backups/destination.ts";
 import {
   type BackupConfig,
   type BackupKeeper,
   externalBackups,
   openBackups,
-} from "../operations/backups/open-backups.ts";
+} from "../operations/backups/backups.ts";
+import type { AwsVariables } from "../operations/backups/destination.ts";
 import { platformData } from "../platform/platform-data.ts";
 import { createPublisher } from "../platform/publisher.ts";
 import type { Log } from "../runtime/log.ts";

@@ -24,13 +24,13 @@ import {
   stalledAfterMs,
 } from "../domain/store.ts";
 import { minute, second } from "../domain/time.ts";
-import type { AwsVariables } from "../operations/backups/destination.ts";
 import {
   type BackupKeeper,
   backupCheckMs,
   externalBackups,
   openBackups,
-} from "../operations/backups/open-backups.ts";
+} from "../operations/backups/backups.ts";
+import type { AwsVariables } from "../operations/backups/destination.ts";
 import { CertificateWatch, listenerCertificates } from "../operations/certificates.ts";
 import {
   hourlyKinds,

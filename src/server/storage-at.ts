@@ -1,6 +1,6 @@
 import type { DataStorage } from "../store/data-storage.ts";
 import type { DatabaseSettings, DataLocation } from "../store/location.ts";
-import { directoryStorage } from "../store/sqlite/directory-storage.ts";
+import { directoryStorage } from "../store/sqlite/store.ts";
 
 /** Returns the data at a location, for servers and commands. Does not open it. */
 export async function storageAt(location: DataLocation): Promise<DataStorage> {

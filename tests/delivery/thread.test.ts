@@ -8,8 +8,7 @@ import { signingKeySetting } from "../../src/domain/store.ts";
 import { day } from "../../src/domain/time.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { Link, type LinkMessage } from "../../src/runtime/threads.ts";
-import { directoryStorage } from "../../src/store/sqlite/directory-storage.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { directoryStorage, openStore } from "../../src/store/sqlite/store.ts";
 import { ownDirectory } from "../support/server.ts";
 
 const program = new URL("../../src/server/engine-thread.ts", import.meta.url).href;

@@ -3,7 +3,7 @@ import { type Backup, backupStatuses } from "../../domain/backups.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
-import type { BackupKeeper } from "../../operations/backups/open-backups.ts";
+import type { BackupKeeper } from "../../operations/backups/backups.ts";
 import type { ByteRange } from "../../runtime/files.ts";
 import { answerOf, file, linksTo, noContent, pageOf } from "../http/answers.ts";
 import { reply } from "../http/context.ts";

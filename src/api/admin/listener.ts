@@ -7,7 +7,7 @@ import type { OperatorKey, Role } from "../../domain/operator-keys.ts";
 import type { Histogram } from "../../domain/statistics.ts";
 import type { Store } from "../../domain/store.ts";
 import { mistakenSecret, secretHash } from "../../domain/tokens.ts";
-import type { BackupKeeper } from "../../operations/backups/open-backups.ts";
+import type { BackupKeeper } from "../../operations/backups/backups.ts";
 import type { MeasuredKinds, StorageSizes } from "../../operations/storage-health.ts";
 import type { PlatformData } from "../../platform/platform-data.ts";
 import type { Publisher } from "../../platform/publisher.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
+import type { BackupConfig } from "../../operations/backups/backups.ts";
 import { type AwsVariables, awsVariables } from "../../operations/backups/destination.ts";
-import type { BackupConfig } from "../../operations/backups/open-backups.ts";
 import { type Certificate, CertificateError, readCertificate } from "../../operations/certificates.ts";
 import { isLoopback } from "../../operations/checks/requests.ts";
 import type { Config } from "../../server/settings/config.ts";

@@ -169,7 +169,7 @@ export function commonColumns(
       locked: words<LockableField>().notNull().default([]),
       owner_user_id: integer().references(user, { onDelete: "set null" }),
       disabled: boolean().notNull().default(false),
-      /** Incremented with each new webhook URL, each change to `stream`, and each time a person enables the endpoint. */
+      /** Incremented with each new webhook URL, each change to `stream`, and each time a person enables it. */
       endpoint_generation: integer().notNull().default(0),
       scopes: words<Scope>().notNull(),
       redirect_uris: words<string>().notNull(),
@@ -244,7 +244,7 @@ export function commonColumns(
       broadcaster_user_id: integer().references(user, { onDelete: "cascade" }),
       event: text().notNull(),
       version: integer().notNull(),
-      /** Number of deliveries so far: the last `Onair-Sequence`. In no index, so that incrementing it writes to none. */
+      /** Number of deliveries so far: the last `Onair-Sequence`. In no index, so that an increment writes to none. */
       sequence: integer().notNull().default(0),
       created_at: text().notNull(),
       updated_at: text().notNull(),
@@ -318,7 +318,8 @@ export function commonColumns(
     idempotencyKeys: {
       key: text().primaryKey(),
       /**
-       * Hash of the request, to tell a repetition from another request with the same key. Empty when the key was released.
+       * Hash of the request, to tell a repetition from another request with the same key. Empty when the key was
+       * released.
        */
       fingerprint: bytes().notNull(),
       first_seen_at: integer().notNull(),

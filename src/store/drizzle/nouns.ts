@@ -1,7 +1,6 @@
 import type { Makers } from "../effects.ts";
 import { applicationStore } from "./applications.ts";
 import { auditStore } from "./audit.ts";
-import { consentStore, loginRequestStore } from "./authorizations.ts";
 import { categoryStore } from "./categories.ts";
 import type { Dialect } from "./dialect.ts";
 import { endpointStore } from "./endpoints.ts";
@@ -12,7 +11,7 @@ import { noticeStore } from "./notices.ts";
 import { operatorKeyStore } from "./operator-keys.ts";
 import { requestStore } from "./requests.ts";
 import { settingStore } from "./settings.ts";
-import { tokenStore } from "./tokens.ts";
+import { consentStore, loginRequestStore, tokenStore } from "./tokens.ts";
 
 /** Makers of the nouns that are the same for both databases. */
 export function commonNouns(db: Dialect) {

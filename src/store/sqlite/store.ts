@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
+import { lstatSync } from "node:fs";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import { noOrders } from "../../domain/replicas.ts";
-import type { OnFault, Store } from "../../domain/store.ts";
+import { noOrders, noReplicas, soleOwnership } from "../../domain/replicas.ts";
+import { type OnFault, type Store, signingKeySetting } from "../../domain/store.ts";
 import { once } from "../../runtime/lazily.ts";
-import type { OpenOptions } from "../data-storage.ts";
 import { applicationStore } from "../drizzle/applications.ts";
 import { idempotencyStore } from "../drizzle/idempotency.ts";
 import { livestreamStore } from "../drizzle/livestreams.ts";
@@ -11,12 +11,19 @@ import { commonNouns } from "../drizzle/nouns.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
 import { subscriptionStore } from "../drizzle/subscriptions.ts";
 import { nounsOf } from "../effects.ts";
+import {
+  checkedBy,
+  closingOnFault,
+  type DataStorage,
+  type OpenOptions,
+  requireNotMoved,
+} from "../data-storage.ts";
 import { type Commit, groupCommit } from "./commit.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { sqliteDialect } from "./dialect.ts";
-import { databaseIn } from "./directory.ts";
-import { explainedFault } from "./faults.ts";
-import { livestreamStatements, sqliteReplays, subscriptionStatements } from "./nouns.ts";
+import { databaseIn, lockDirectory } from "./directory.ts";
+import { explainedFault, storageFaultOf } from "./faults.ts";
+import { livestreamStatements, sqliteReplays, subscriptionStatements, userStore } from "./nouns.ts";
 import { openDatabase, openForReading, openIfReady } from "./open.ts";
 import { eventStore, receiving } from "./publish.ts";
 import { retentionStore } from "./retention.ts";
@@ -31,8 +38,46 @@ import {
   stagedMovedBy,
   throughWriter,
 } from "./staged.ts";
-import { requireSameFiles } from "./storage-check.ts";
-import { userStore } from "./users.ts";
+import { requireSameFiles, storageCheck } from "./storage-check.ts";
+
+/** Loaded on demand: no server copies its data. */
+const copying = () => import("./copy.ts");
+
+/** The data in a directory. One process at a time has it open for writing. */
+export function directoryStorage(directory: string): DataStorage {
+  const location = { directory };
+  return {
+    location,
+    // `lstat`, because a dangling link counts as a database.
+    hasData: async () => lstatSync(databaseIn(directory), { throwIfNoEntry: false }) !== undefined,
+    lock: () => lockDirectory(directory),
+    async open(options) {
+      const store = openStore(directory, options);
+      await closingOnFault(store, requireNotMoved(store, location));
+      const look = storageCheck(directory);
+      return {
+        store,
+        ownership: soleOwnership(() => store.deliveries.releaseAll()),
+        replicas: noReplicas,
+        check: checkedBy(
+          store,
+          async (isTroubled) => look(isTroubled),
+          (error) => storageFaultOf(error) ?? "failing",
+        ),
+      };
+    },
+    openReading: async (onFault, writer) => openReader(directory, onFault, writer),
+    async openReadingIfReady(onFault, writer) {
+      const reader = openReaderIfReady(directory, onFault, writer);
+      const key = await reader?.settings.get(signingKeySetting).catch(() => null);
+      if (reader === null || key !== null) return reader;
+      await reader.close();
+      return null;
+    },
+    openToCopy: async () => (await copying()).directoryToCopy(directory),
+    copyTo: async (work) => (await copying()).copyToDirectory(directory, work),
+  };
+}
 
 /** Opens the store of a data directory for this process alone. Throws a `StoreError` when it cannot be used. */
 export function openStore(directory: string, { lock, onFault, ...events }: OpenOptions = {}): Store {
@@ -66,11 +111,7 @@ export function openReader(directory: string, onFault?: OnFault, writer?: Stagin
  * Opens a read-only view of the store, as `openReader` does, before the store is open. Returns null when the database
  * cannot be read yet; see `openIfReady`.
  */
-export function openReaderIfReady(
-  directory: string,
-  onFault?: OnFault,
-  writer?: StagingWriter,
-): Store | null {
+function openReaderIfReady(directory: string, onFault?: OnFault, writer?: StagingWriter): Store | null {
   const db = openIfReady(directory);
   return db && readerOn(directory, db, onFault, writer);
 }

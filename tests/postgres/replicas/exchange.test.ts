@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { newId } from "../../../src/domain/ids.ts";
 import type { Broadcast, Share } from "../../../src/domain/replicas.ts";
-import { ReplicaExchange } from "../../../src/postgres/exchange.ts";
-import type { Notifications } from "../../../src/postgres/notifications.ts";
+import { type Notifications, ReplicaExchange } from "../../../src/postgres/notifications.ts";
 import type { Queries } from "../../../src/postgres/pool.ts";
 import { assignment, shardOf } from "../../../src/postgres/shards.ts";
 import { clientNetwork } from "../../../src/runtime/client-address.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from "bun:test";
 import type { EndpointNotification } from "../../../src/domain/replicas.ts";
-import { EndpointOutbox } from "../../../src/postgres/exchange.ts";
+import { EndpointOutbox } from "../../../src/postgres/notifications.ts";
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());

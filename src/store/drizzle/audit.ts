@@ -8,7 +8,7 @@ import {
   type NewAuditEntry,
 } from "../../domain/audit.ts";
 import { hour } from "../../domain/time.ts";
-import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
+import { type Dialect, execute, lockOwner, type Orm, type Work } from "./dialect.ts";
 import { newestKeeper, removeOld } from "./removal.ts";
 
 /** The columns of an entry about a user who was removed since. */
@@ -21,7 +21,7 @@ export function* forgetUser({ tables: { audit } }: Dialect, orm: Orm, id: number
 }
 
 export function auditStore(db: Dialect): AuditStore {
-  const { orm, tables, transact, runEach, lock } = db;
+  const { orm, tables, transact, runEach } = db;
   const { audit, users } = tables;
   const { merge_key, ...columns } = getTableColumns(audit);
   const { all, ofApplication } = auditLimits;
@@ -45,11 +45,7 @@ export function auditStore(db: Dialect): AuditStore {
   ): Work<boolean> {
     if (object !== "users" || object_id === null || (object_name === null && changes.length === 0))
       return false;
-    const user = orm
-      .select({ id: users.id })
-      .from(users)
-      .where(eq(users.id, Number(object_id)));
-    return (yield* execute(lock(user, "key share"))).length === 0;
+    return !(yield* lockOwner(db, orm, users, Number(object_id), "key share"));
   }
 
   const isOf = ({ kind, idOrName }: AuditedObject) =>

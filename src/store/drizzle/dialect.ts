@@ -1,5 +1,6 @@
 import {
   type Column,
+  eq,
   getTableColumns,
   getTableName,
   type Placeholder,
@@ -46,6 +47,21 @@ export function* executeAll<Rows extends readonly (readonly unknown[])[]>(
 ): Work<Rows> {
   // A boundary: the rows come in the order of the queries.
   return (yield queries) as unknown as Rows;
+}
+
+/**
+ * Locks an application or a user until the transaction ends. Returns whether it exists. On SQLite, which has one writer,
+ * nothing is locked.
+ */
+export function* lockOwner(
+  { lock }: Dialect,
+  orm: Orm,
+  table: Tables["applications" | "users"],
+  id: string | number,
+  strength: LockStrength,
+): Work<boolean> {
+  const row = orm.select({ id: table.id }).from(table).where(eq(table.id, id));
+  return (yield* execute(lock(row, strength))).length > 0;
 }
 
 /** A statement of drizzle that is not prepared yet. */

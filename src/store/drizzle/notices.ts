@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, inArray, lt, lte, max, sql } from "drizzle-orm";
 import { type NewNotice, type Notice, type NoticeStore, noticeLimits } from "../../domain/notices.ts";
-import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+import { type Dialect, execute, lockOwner, type Orm, type Tables, type Work } from "./dialect.ts";
 import { newestKeeper, removeOld } from "./removal.ts";
 
 export function noticeStore(db: Dialect): NoticeStore {
@@ -76,11 +76,9 @@ export function noticeAdder(db: Dialect): (orm: Orm, notice: NewNotice) => Work<
   return function* (orm, { sending, ...notice }) {
     const { application_id } = notice;
     if (application_id !== null) {
-      const { id } = applications;
-      const owner = orm.select({ id }).from(applications).where(eq(id, application_id));
       // Locked, so that notices of one application become visible in the order of their numbers, which its stream
       // relies on.
-      if ((yield* execute(db.lock(owner, "no key update"))).length === 0) return;
+      if (!(yield* lockOwner(db, orm, applications, application_id, "no key update"))) return;
     }
     const row = { ...notice, ...sending };
     yield* execute(orm.insert(notices).values(row).onConflictDoNothing());

@@ -10,7 +10,7 @@ import {
   replayLimits,
 } from "../../domain/replays.ts";
 import { obstacleOf, requeue } from "./deliveries.ts";
-import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+import { type Dialect, execute, lockOwner, type Orm, type Tables, type Work } from "./dialect.ts";
 import { requireReceiver, whyNoReceiver } from "./endpoints.ts";
 
 export type ReplayRow = Tables["replays"]["$inferSelect"];
@@ -39,32 +39,20 @@ function afterStep(
   candidates: readonly Candidate[],
   { left, next, now }: { readonly left: number; readonly next: number; readonly now: number },
 ): { readonly replay: ReplayRow; readonly queued: readonly number[] } {
-  const counts = { matched: 0, queued: 0, skipped_body: 0, skipped_subscription: 0, skipped_attempts: 0 };
+  const after = { ...replay, position: next };
   const queued: number[] = [];
-  let position = next;
   for (const { seq, obstacle } of candidates) {
     if (queued.length >= left) {
-      position = seq;
+      after.position = seq;
       break;
     }
-    counts.matched++;
-    if (obstacle) counts[skipColumns[obstacle]]++;
+    after.matched++;
+    if (obstacle) after[skipColumns[obstacle]]++;
     else queued.push(seq);
   }
-  const isOver = position >= replay.end;
-  return {
-    queued,
-    replay: {
-      ...replay,
-      position,
-      matched: replay.matched + counts.matched,
-      queued: replay.queued + queued.length,
-      skipped_body: replay.skipped_body + counts.skipped_body,
-      skipped_subscription: replay.skipped_subscription + counts.skipped_subscription,
-      skipped_attempts: replay.skipped_attempts + counts.skipped_attempts,
-      ...(isOver && { state: "completed", finished_at: now }),
-    },
-  };
+  after.queued += queued.length;
+  const isOver = after.position >= replay.end;
+  return { queued, replay: isOver ? { ...after, state: "completed", finished_at: now } : after };
 }
 
 export function shownReplay(row: ReplayRow): Replay {
@@ -143,10 +131,8 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
 
   function* create(orm: Orm, replay: NewReplay): Work<Replay> {
     const { from, to, ...rest } = replay;
-    const { id } = applications;
-    const owner = orm.select({ id }).from(applications).where(eq(id, replay.application_id));
     // Locked, so that two replays of an application are created one after the other, and the second sees the first.
-    if ((yield* execute(lock(owner, "no key update"))).length === 0) throw ownerGone();
+    if (!(yield* lockOwner(db, orm, applications, replay.application_id, "no key update"))) throw ownerGone();
     if (!replay.dry_run) yield* requireReceiver(tables, orm, replay.application_id);
     yield* admit(orm, replay);
     const range = yield* log.range(orm, from, to);

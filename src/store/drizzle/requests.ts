@@ -1,19 +1,18 @@
 import { eq, sql } from "drizzle-orm";
 import { addedRequests, noRequests, type RequestStore } from "../../domain/requests.ts";
-import { type Dialect, execute } from "./dialect.ts";
+import { type Dialect, execute, lockOwner } from "./dialect.ts";
 
 /** The requests of each application: a row for each, which the last day bounds. */
-export function requestStore({ orm, tables, transact, lock }: Dialect): RequestStore {
-  const { applications, applicationRequests } = tables;
+export function requestStore(db: Dialect): RequestStore {
+  const { orm, transact } = db;
+  const { applications, applicationRequests } = db.tables;
   const { application_id, hours, refused } = applicationRequests;
   return {
     add: (requests, now) =>
       transact(function* (orm) {
         // Always in the same order, so that two processes cannot deadlock.
         for (const [id, added] of requests.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-          const { id: applicationId } = applications;
-          const owner = orm.select({ id: applicationId }).from(applications).where(eq(applicationId, id));
-          if ((yield* execute(lock(owner, "no key update"))).length === 0) continue;
+          if (!(yield* lockOwner(db, orm, applications, id, "no key update"))) continue;
           const isIt = eq(application_id, id);
           const [known = noRequests] = yield* execute(
             orm.select({ hours, refused }).from(applicationRequests).where(isIt),

@@ -28,7 +28,7 @@ import {
   tokenId,
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
-import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+import { type Dialect, execute, lockOwner, type Orm, type Tables, type Work } from "./dialect.ts";
 import {
   endedAtOnce,
   newestKeeper,
@@ -376,8 +376,7 @@ export function tokenStore(db: Dialect): TokenStore {
       const count = await removeMostOfApplication(db, applicationId);
       const others = await db.transact(function* (orm) {
         // This lock waits for exchanges of a code or token in progress, so that their new tokens are removed as well.
-        const application = orm.select({ id: applications.id }).from(applications);
-        yield* execute(db.lock(application.where(eq(applications.id, applicationId)), "update"));
+        yield* lockOwner(db, orm, applications, applicationId, "update");
         for (const table of [refreshTokens, authorizationCodes]) {
           yield* execute(orm.delete(table).where(eq(table.application_id, applicationId)));
         }
@@ -447,8 +446,7 @@ export function loginRequestStore(db: Dialect): LoginRequestStore {
           [users, userId, unknownUser],
         ] as const) {
           if (id === null) continue;
-          const owner = orm.select({ id: table.id }).from(table).where(eq(table.id, id));
-          if ((yield* execute(db.lock(owner, "key share"))).length === 0) throw error();
+          if (!(yield* lockOwner(db, orm, table, id, "key share"))) throw error();
         }
         const added = orm
           .insert(loginRequests)
@@ -493,7 +491,7 @@ export function loginRequestStore(db: Dialect): LoginRequestStore {
 const unknownUser = () => invalidField("body", "user_id", "is not a known user");
 
 export function consentStore(db: Dialect): ConsentStore {
-  const { orm, tables, transact, prepared, lock } = db;
+  const { orm, tables, transact, prepared } = db;
   const { applications, consents, users } = tables;
   const ofUser = prepared("consents", (orm) =>
     orm
@@ -516,10 +514,8 @@ export function consentStore(db: Dialect): ConsentStore {
       await removeMostOfUser(db, userId, applicationId);
       return transact(function* (orm) {
         // These locks wait for exchanges of a code or token in progress, so that their new tokens are removed as well.
-        const application = orm.select({ id: applications.id }).from(applications);
-        yield* execute(lock(application.where(eq(applications.id, applicationId)), "key share"));
-        const user = orm.select({ id: users.id }).from(users).where(eq(users.id, userId));
-        yield* execute(lock(user, "update"));
+        yield* lockOwner(db, orm, applications, applicationId, "key share");
+        yield* lockOwner(db, orm, users, userId, "update");
         const isIt = and(eq(consents.user_id, userId), eq(consents.application_id, applicationId));
         yield* execute(orm.delete(consents).where(isIt));
         yield* removeTokensOf(tables, orm, userId, applicationId);

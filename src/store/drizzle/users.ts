@@ -3,7 +3,7 @@ import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, type RemovedUser, refusedUsername, type UserStore } from "../../domain/users.ts";
 import { forgetUser } from "./audit.ts";
 import { keepEach, rowsToRename, temporaryName } from "./batches.ts";
-import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
+import { type Dialect, execute, lockOwner, type Orm, type Work } from "./dialect.ts";
 import { cancelRemoved } from "./endpoints.ts";
 import { removeMostOfUser } from "./removal.ts";
 
@@ -106,8 +106,7 @@ export function userRecords(
         // A session that is being created waits for this lock. All transactions lock applications first, then users,
         // then rows.
         const owned = yield* execute(lock(ofOwner, "update"));
-        const user = orm.select({ id: users.id }).from(users).where(eq(users.id, id));
-        if ((yield* execute(lock(user, "update"))).length === 0) return { channelIds: [], subscriptions: [] };
+        if (!(yield* lockOwner(db, orm, users, id, "update"))) return { channelIds: [], subscriptions: [] };
         const gone = yield* execute(
           orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id)),
         );

@@ -142,7 +142,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
 
   /** Copies in a process that kills itself after this many batches. Returns true if the copy was complete before. */
   async function killedAfter(batches: number, from: DataLocation, to: DataLocation): Promise<boolean> {
-    const copying = join(import.meta.dir, "../../../src/operations/copy.ts");
+    const copying = join(import.meta.dir, "../../../src/cli/copy.ts");
     const opening = join(import.meta.dir, "../../../src/server/storage-at.ts");
     const script = `
       const { copyData } = await import(${JSON.stringify(copying)});

@@ -6,7 +6,7 @@ import type { OrderStore } from "../domain/replicas.ts";
 import type { SubscriptionList } from "../domain/subscriptions.ts";
 import type { NewUser, UserStore } from "../domain/users.ts";
 import { once } from "../runtime/lazily.ts";
-import { type Dialect, excluded, execute, type Orm, type Work } from "../store/drizzle/dialect.ts";
+import { columnsOf, type Dialect, excluded, execute, type Orm, type Work } from "../store/drizzle/dialect.ts";
 import { maxRows, replayStore } from "../store/drizzle/replays.ts";
 import type { OwnStatements } from "../store/drizzle/subscriptions.ts";
 import { groupedReads, lower, userRecords } from "../store/drizzle/users.ts";
@@ -50,12 +50,19 @@ export function userStore(db: Postgres, dialect: Dialect): UserStore {
   };
 }
 
+const userNames = columnsOf(users).map(([name]) => name);
+
 /**
  * Stores users with their search terms. Raw SQL, because drizzle has no statement that writes to two tables. Platforms
  * report all users again every night, most of them unchanged; unchanged rows are not written.
  */
 export function* putUsers(orm: Orm, batch: readonly NewUser[], now: string): Work<void> {
   const rows = batch.map((user) => ({ ...user, folded: foldedNames(user) }));
+  const values = userNames.map((name) =>
+    name === "created_at"
+      ? sql`coalesce(given.created_at, known.created_at, ${now})`
+      : sql.raw(`given.${name}`),
+  );
   const terms = sql.param(rows.map(({ folded }) => `{${termsOf(folded)}}`));
   yield* execute(
     orm.execute(sql`
@@ -63,15 +70,9 @@ WITH given AS MATERIALIZED (
   SELECT given.*, t.terms
   FROM ${passedRows(users, rows)} JOIN unnest(${terms}::text[]) WITH ORDINALITY AS t(terms, n) USING (n)
 ), put AS (
-  INSERT INTO users (id, username, display_name, bio, profile_picture, followers_count, following_count, is_verified,
-    created_at, folded)
-  SELECT given.id, given.username, given.display_name, given.bio, given.profile_picture, given.followers_count,
-    given.following_count, given.is_verified, coalesce(given.created_at, known.created_at, ${now}), given.folded
-  FROM given LEFT JOIN users AS known ON known.id = given.id ORDER BY given.n
-  ON CONFLICT (id) DO UPDATE SET username = excluded.username, display_name = excluded.display_name,
-    bio = excluded.bio, profile_picture = excluded.profile_picture, followers_count = excluded.followers_count,
-    following_count = excluded.following_count, is_verified = excluded.is_verified,
-    created_at = excluded.created_at, folded = excluded.folded
+  INSERT INTO users (${sql.raw(userNames.join())})
+  SELECT ${sql.join(values, sql`, `)} FROM given LEFT JOIN users AS known ON known.id = given.id ORDER BY given.n
+  ON CONFLICT (id) DO UPDATE SET ${sql.raw(userNames.map((name) => `${name} = excluded.${name}`).join())}
   WHERE users IS DISTINCT FROM excluded
 )
 INSERT INTO user_search (user_id, terms, popularity)

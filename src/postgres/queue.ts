@@ -9,6 +9,7 @@ import type {
 } from "../domain/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import { batchedPerTick } from "../runtime/event-loop.ts";
+import { columnsOf } from "../store/drizzle/dialect.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { endpoints } from "./schema.ts";
 import type { Fence, OwnedShards } from "./shards.ts";
@@ -306,6 +307,10 @@ export async function isKeptState({ orm }: Queries, endpoint: Endpoint | undefin
   return kept !== undefined && Bun.deepEquals(kept, state);
 }
 
+/** The columns of an endpoint's state, alone and with their types. */
+const stateNames = columnsOf(endpoints).map(([name]) => name);
+const stateTypes = columnsOf(endpoints).map(([name, column]) => `${name} ${column.getSQLType()}`);
+
 /** The first key of the advisory locks of endpoints' states. */
 const stateLock = 1_701_737_316;
 
@@ -364,30 +369,17 @@ given AS MATERIALIZED (
 ),
 states AS MATERIALIZED (
   SELECT e.*, pg_try_advisory_xact_lock(${stateLock}, hashtext(e.application_id)) AS is_free
-  FROM json_to_recordset($14) AS e(application_id text, shard smallint, epoch bigint, generation bigint,
-    failing_since bigint, failures bigint, warned_at bigint, disabled_at bigint, disabled_reason text,
-    last_success_at bigint, last_failure_at bigint, last_failure_status bigint, last_failure_error text,
-    last_failure_outcome text, paused_until bigint, revision bigint,
-    last_failing_since bigint, resumes_at bigint)
+  FROM json_to_recordset($14) AS e(shard smallint, epoch bigint, generation bigint, ${stateTypes.join()})
 ),
 kept AS (
-  INSERT INTO endpoints
-  SELECT e.application_id, e.failing_since, e.failures, e.warned_at, e.disabled_at, e.disabled_reason, e.last_success_at,
-    e.last_failure_at, e.last_failure_status, e.last_failure_error, e.last_failure_outcome,
-    e.paused_until, e.revision, e.last_failing_since, e.resumes_at
+  INSERT INTO endpoints (${stateNames.join()})
+  SELECT ${stateNames.map((name) => `e.${name}`).join()}
   FROM states e
   JOIN held USING (shard, epoch)
   JOIN called a ON a.id = e.application_id AND a.endpoint_generation = e.generation
   WHERE e.is_free
   ORDER BY e.application_id
-  ON CONFLICT (application_id) DO UPDATE SET
-    failing_since = excluded.failing_since, failures = excluded.failures, warned_at = excluded.warned_at,
-    disabled_at = excluded.disabled_at, disabled_reason = excluded.disabled_reason,
-    last_success_at = excluded.last_success_at, last_failure_at = excluded.last_failure_at,
-    last_failure_status = excluded.last_failure_status, last_failure_error = excluded.last_failure_error,
-    last_failure_outcome = excluded.last_failure_outcome, paused_until = excluded.paused_until,
-    revision = excluded.revision, last_failing_since = excluded.last_failing_since,
-    resumes_at = excluded.resumes_at
+  ON CONFLICT (application_id) DO UPDATE SET ${stateNames.map((name) => `${name} = excluded.${name}`).join()}
   WHERE endpoints.revision < excluded.revision
 ),
 recorded AS (

@@ -146,17 +146,15 @@ async function giveName(written: string, name: string): Promise<void> {
   try {
     // Some file systems have no hard links.
     await link(written, name).catch((error) => {
-      if (codeOf(error) === "EEXIST") throw error;
+      if (faultCode(error) === "EEXIST") throw error;
       return copyFile(written, name, fs.constants.COPYFILE_EXCL);
     });
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
+    if (faultCode(error) !== "EEXIST") throw error;
     // A full disk leaves an empty file. A file with content is the claim of another server.
     if ((await stat(name)).size === 0) await rename(written, name);
   }
 }
-
-const codeOf = (error: unknown) => (error as { code?: string }).code;
 
 /** Reads a file. Returns "" when it does not exist. */
 async function textOf(file: string): Promise<string> {

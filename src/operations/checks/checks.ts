@@ -1,77 +1,43 @@
 import { messageOf } from "../../domain/errors.ts";
 import { type Finding, findingsOf } from "../../domain/findings.ts";
 import { second } from "../../domain/time.ts";
-import {
-  clockCheck,
-  databaseCheck,
-  deliveriesHeldCheck,
-  eventBodiesCheck,
-  foreignKeysCheck,
-  integrityCheck,
-  primaryCheck,
-  schemaCheck,
-  searchIndexCheck,
-  signingKeyCheck,
-  sizesCheck,
-  webhooksCheck,
-} from "./database.ts";
-import {
-  backupsCheck,
-  directoryCheck,
-  diskForecastCheck,
-  diskSpaceCheck,
-  fileModesCheck,
-} from "./directory.ts";
-import {
-  adminPortCheck,
-  findingsCheck,
-  operatorKeyCheck,
-  publicListenerCheck,
-  publicPortCheck,
-  reachCheck,
-  reportedBy,
-  serverCheck,
-} from "./server.ts";
-import {
-  adminHostCheck,
-  certificatesCheck,
-  deprecationsCheck,
-  publicUrlCheck,
-  settingsCheck,
-} from "./settings.ts";
+import * as database from "./database.ts";
+import * as directory from "./directory.ts";
+import * as server from "./server.ts";
+import * as settings from "./settings.ts";
 import { type Check, type Subject, type SubjectOptions, subjectOf } from "./subject.ts";
 
 /** Every check, in the order in which they run and are shown. */
 export const checks: readonly Check[] = [
-  settingsCheck,
-  deprecationsCheck,
-  publicUrlCheck,
-  adminHostCheck,
-  certificatesCheck,
-  directoryCheck,
-  fileModesCheck,
-  diskSpaceCheck,
-  integrityCheck,
-  foreignKeysCheck,
-  eventBodiesCheck,
-  databaseCheck,
-  schemaCheck,
-  primaryCheck,
-  diskForecastCheck,
-  searchIndexCheck,
-  signingKeyCheck,
-  webhooksCheck,
-  deliveriesHeldCheck,
-  sizesCheck,
-  backupsCheck,
-  clockCheck,
-  serverCheck,
-  publicListenerCheck,
-  publicPortCheck,
-  adminPortCheck,
-  reachCheck,
-  operatorKeyCheck,
-  findingsCheck,
+  settings.settingsCheck,
+  settings.deprecationsCheck,
+  settings.publicUrlCheck,
+  settings.adminHostCheck,
+  settings.certificatesCheck,
+  directory.directoryCheck,
+  directory.fileModesCheck,
+  directory.diskSpaceCheck,
+  database.integrityCheck,
+  database.foreignKeysCheck,
+  database.eventBodiesCheck,
+  database.databaseCheck,
+  database.schemaCheck,
+  database.primaryCheck,
+  directory.diskForecastCheck,
+  database.searchIndexCheck,
+  database.signingKeyCheck,
+  database.webhooksCheck,
+  database.deliveriesHeldCheck,
+  database.sizesCheck,
+  directory.backupsCheck,
+  database.clockCheck,
+  server.serverCheck,
+  server.publicListenerCheck,
+  server.publicPortCheck,
+  server.adminPortCheck,
+  server.reachCheck,
+  server.operatorKeyCheck,
+  server.findingsCheck,
 ];
 
 /**
@@ -83,12 +49,13 @@ export async function* examine(options: SubjectOptions): AsyncGenerator<Finding>
   try {
     const answer = await subject.serverFindings;
     const reported = new Set(
-      reportedBy(answer).flatMap(({ check, status }) => (status === "skipped" ? [] : check)),
+      server.reportedBy(answer).flatMap(({ check, status }) => (status === "skipped" ? [] : check)),
     );
     for (const check of checks) {
       if (!check.places.includes(subject.place)) continue;
       for await (const finding of resultsOf(check, subject)) {
-        const isRepeated = finding.status === "ok" && check !== findingsCheck && reported.has(check.name);
+        const isRepeated =
+          finding.status === "ok" && check !== server.findingsCheck && reported.has(check.name);
         if (!isRepeated) yield finding;
       }
     }

@@ -7,6 +7,7 @@ import { databaseIn } from "./directory.ts";
 import { codeOf, isDamage } from "./faults.ts";
 import { foreignObject, isOurs, missingIn } from "./migrations.ts";
 import { readOver } from "./open.ts";
+import { brokenPages } from "./sizes.ts";
 
 /**
  * Copies a consistent snapshot of a directory's database into an empty file. Writes continue meanwhile, and the
@@ -35,7 +36,7 @@ function vacuumInto(db: Database, file: string): void {
   } catch (error) {
     // SQLite reports this for a full disk, and for a damaged page that refers to an impossible page number.
     if (codeOf(error) !== "SQLITE_FULL") throw error;
-    requireWhole(db, "quick_check");
+    requireWhole(db, { thorough: false });
     throw noSpaceForBackup();
   }
 }
@@ -62,7 +63,7 @@ export function checkDatabase(file: string, { thorough }: { readonly thorough: b
   return explained(() => {
     const db = new Database(file, { create: false, readwrite: true });
     try {
-      requireWhole(db, thorough ? "integrity_check" : "quick_check");
+      requireWhole(db, { thorough });
       if (!isOurs(db)) throw new StoreError("It is a database of SQLite, but not one of onair.");
       const [missing] = missingIn(db);
       if (missing !== undefined) throw damaged(`${missing} is missing`);
@@ -111,9 +112,9 @@ export function beginCopy(file: string, since: string): void {
   }
 }
 
-function requireWhole(db: Database, pragma: "quick_check" | "integrity_check"): void {
-  const [found] = db.query<Record<string, string>, []>(`PRAGMA ${pragma}(1)`).all();
-  if (found?.[pragma] !== "ok") throw damaged(found?.[pragma] ?? "");
+function requireWhole(db: Database, { thorough }: { readonly thorough: boolean }): void {
+  const [finding] = brokenPages(db, thorough);
+  if (finding !== undefined) throw damaged(finding);
 }
 
 function explained<T>(work: () => T): T {

@@ -7,7 +7,7 @@ import type { ReplayStore } from "../../domain/replays.ts";
 import type { SubscriptionList } from "../../domain/subscriptions.ts";
 import type { NewUser, User, UserStore } from "../../domain/users.ts";
 import { once } from "../../runtime/lazily.ts";
-import { type Dialect, excluded } from "../drizzle/dialect.ts";
+import { columnsOf, type Dialect, excluded } from "../drizzle/dialect.ts";
 import { maxRows, type ReplayRow, replayStore } from "../drizzle/replays.ts";
 import type { OwnStatements } from "../drizzle/subscriptions.ts";
 import { groupedReads, userRecords } from "../drizzle/users.ts";
@@ -85,17 +85,12 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit, 
 /** A row as SQLite returns it. */
 type KeptUser = Omit<User, "is_verified"> & { readonly is_verified: 0 | 1 };
 
+const userNames = columnsOf(users).map(([name]) => name as keyof User);
+
 function isSame(before: KeptUser, after: User): boolean {
-  return (
-    before.username === after.username &&
-    before.display_name === after.display_name &&
-    before.bio === after.bio &&
-    before.profile_picture === after.profile_picture &&
-    before.followers_count === after.followers_count &&
-    before.following_count === after.following_count &&
-    (before.is_verified === 1) === after.is_verified &&
-    before.created_at === after.created_at
-  );
+  const { is_verified, ...kept } = before;
+  const known: User = { ...kept, is_verified: is_verified === 1 };
+  return userNames.every((name) => known[name] === after[name]);
 }
 
 /** Prepares the statements for livestreams that are specific to SQLite. */

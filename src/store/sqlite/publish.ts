@@ -221,9 +221,7 @@ function eventFanOut(db: Database, orm: BunSQLiteDatabase, known: Receiving, sta
   let nextDelivery = 0;
 
   /** Applies filters to an event. Returns null when none is about its type. */
-  const matching = (
-    event: NewEvent,
-  ): { receivers: readonly Receiver[]; unwanted: readonly string[] } | null => {
+  const matching = (event: NewEvent): Matching | null => {
     const { broadcaster_user_id, name, version, body } = event;
     const conditions = known.conditions(name, version);
     if (conditions.size === 0) return null;

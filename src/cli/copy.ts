@@ -2,19 +2,19 @@ import { StoreError } from "../domain/store.ts";
 import { type Environment, readSecret } from "../server/settings/read-config.ts";
 import { storageAt } from "../server/storage-at.ts";
 import {
-  type DataLocation,
-  namedDataLocation,
-  readDatabaseUrl,
-  shownDataLocation,
-  shownLocation,
-} from "../store/location.ts";
-import {
   type CopiedData,
   type CopyCounts,
   type CopyTarget,
   type DataStorage,
   moved,
 } from "../store/data-storage.ts";
+import {
+  type DataLocation,
+  namedDataLocation,
+  readDatabaseUrl,
+  shownDataLocation,
+  shownLocation,
+} from "../store/location.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { requireDatabase } from "./calls/target.ts";
 import { UsageError } from "./command.ts";

@@ -2,8 +2,6 @@ import { getTableName } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { StoreError } from "../domain/store.ts";
 import type { NewUser } from "../domain/users.ts";
-import { columnsOf, copiedTables } from "../store/drizzle/dialect.ts";
-import { type ConnectionSettings, namedLocation, shownLocation } from "../store/location.ts";
 import {
   batchRows,
   type CopiedRow,
@@ -17,6 +15,8 @@ import {
   notEmpty,
   tooOld,
 } from "../store/data-storage.ts";
+import { columnsOf, copiedTables } from "../store/drizzle/dialect.ts";
+import { type ConnectionSettings, namedLocation, shownLocation } from "../store/location.ts";
 import { finished, tables } from "./dialect.ts";
 import { advisoryLocks, requireNoAdditions } from "./migrations.ts";
 import { putUsers } from "./nouns.ts";

@@ -1,13 +1,13 @@
 import { newReplica } from "../domain/ids.ts";
 import type { Ownership, ReplicaLink } from "../domain/replicas.ts";
 import { type OnFault, type Store, StoreError } from "../domain/store.ts";
+import { copyingSetting, incomplete } from "../store/data-storage.ts";
 import { livestreamStore } from "../store/drizzle/livestreams.ts";
 import { commonNouns } from "../store/drizzle/nouns.ts";
 import { statisticStore } from "../store/drizzle/statistics.ts";
 import { subscriptionStore } from "../store/drizzle/subscriptions.ts";
 import { nounsOf } from "../store/effects.ts";
 import { type ConnectionSettings, shownLocation } from "../store/location.ts";
-import { copyingSetting, incomplete } from "../store/data-storage.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { postgresDialect } from "./dialect.ts";
 import { databaseBytes, sizesByKind } from "./facts.ts";

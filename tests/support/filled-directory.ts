@@ -1,11 +1,11 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { join } from "node:path";
 import { type Column, getTableColumns } from "drizzle-orm";
+import { copiedSettings } from "../../src/store/data-storage.ts";
 import { sqliteCopied } from "../../src/store/sqlite/copy.ts";
 import { keptBody } from "../../src/store/sqlite/delivery-rows.ts";
 import { openDatabase } from "../../src/store/sqlite/open.ts";
 import { attempts } from "../../src/store/sqlite/schema.ts";
-import { copiedSettings } from "../../src/store/data-storage.ts";
 import { ownDirectory } from "./server.ts";
 
 type Row = Record<string, SQLQueryBindings>;

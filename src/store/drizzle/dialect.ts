@@ -50,8 +50,8 @@ export function* executeAll<Rows extends readonly (readonly unknown[])[]>(
 }
 
 /**
- * Locks an application or a user until the transaction ends. Returns whether it exists. On SQLite, which has one writer,
- * nothing is locked.
+ * Locks an application or a user until the transaction ends. Returns whether it exists. On SQLite, which has one
+ * writer, nothing is locked.
  */
 export function* lockOwner(
   { lock }: Dialect,

@@ -2,7 +2,6 @@ import { Database } from "bun:sqlite";
 import { closeSync, existsSync, openSync, renameSync } from "node:fs";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Attempt } from "../../domain/deliveries.ts";
-import { columnsOf, copiedTables } from "../drizzle/dialect.ts";
 import {
   batchRows,
   type CopiedRow,
@@ -15,6 +14,7 @@ import {
   notEmpty,
   tooOld,
 } from "../data-storage.ts";
+import { columnsOf, copiedTables } from "../drizzle/dialect.ts";
 import { attemptReader } from "./deliveries.ts";
 import { type KeptBody, keptBody, readableBody } from "./delivery-rows.ts";
 import { tables } from "./dialect.ts";

@@ -4,13 +4,6 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import { noOrders, noReplicas, soleOwnership } from "../../domain/replicas.ts";
 import { type OnFault, type Store, signingKeySetting } from "../../domain/store.ts";
 import { once } from "../../runtime/lazily.ts";
-import { applicationStore } from "../drizzle/applications.ts";
-import { idempotencyStore } from "../drizzle/idempotency.ts";
-import { livestreamStore } from "../drizzle/livestreams.ts";
-import { commonNouns } from "../drizzle/nouns.ts";
-import { statisticStore } from "../drizzle/statistics.ts";
-import { subscriptionStore } from "../drizzle/subscriptions.ts";
-import { nounsOf } from "../effects.ts";
 import {
   checkedBy,
   closingOnFault,
@@ -18,6 +11,13 @@ import {
   type OpenOptions,
   requireNotMoved,
 } from "../data-storage.ts";
+import { applicationStore } from "../drizzle/applications.ts";
+import { idempotencyStore } from "../drizzle/idempotency.ts";
+import { livestreamStore } from "../drizzle/livestreams.ts";
+import { commonNouns } from "../drizzle/nouns.ts";
+import { statisticStore } from "../drizzle/statistics.ts";
+import { subscriptionStore } from "../drizzle/subscriptions.ts";
+import { nounsOf } from "../effects.ts";
 import { type Commit, groupCommit } from "./commit.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { sqliteDialect } from "./dialect.ts";

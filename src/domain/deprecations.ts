@@ -1,5 +1,3 @@
-import { day } from "./time.ts";
-
 /*
  * What a later version no longer has. docs/stability.md promises how that is announced: headers of the answers, a line
  * of the log, a finding, the documents, and the help of settings. All of them are made from the table here.
@@ -30,25 +28,7 @@ export type DeprecatingApi = "public" | "admin";
 /** Everything that is deprecated. */
 export const deprecations: readonly Deprecation[] = [];
 
-/** The shortest time between a deprecation and the version that removes what it names. */
-const shortestNoticeMs = 180 * day;
-
 const dayMs = (text: string) => Date.parse(`${text}T00:00:00Z`);
-
-/**
- * Returns what a deprecation breaks of the promise in docs/stability.md, as sentences: a removal that is not in a major
- * version, or comes too early.
- */
-export function deprecationFaults(deprecation: Deprecation): string[] {
-  const { since, sinceDay, removedIn, sunsetDay } = deprecation;
-  const [from = 0, to = 0] = [since, removedIn].map((version) => Number.parseInt(version, 10));
-  const noticeMs = dayMs(sunsetDay) - dayMs(sinceDay);
-  const faults: string[] = [];
-  if (!/^\d+\.[1-9]\d*\.0$/.test(since)) faults.push(`${since} is no minor version after a major one`);
-  if (!/^\d+\.0\.0$/.test(removedIn) || to <= from) faults.push(`${removedIn} is no later major version`);
-  if (!(noticeMs >= shortestNoticeMs)) faults.push(`${sunsetDay} is less than 180 days after ${sinceDay}`);
-  return faults;
-}
 
 /** Returns the name of what is deprecated, for people: `The parameter name of getCategories`. */
 export function deprecatedName({ of }: Deprecation): string {

@@ -1,12 +1,8 @@
 import { expect, test } from "bun:test";
 import { markDeprecated } from "../../src/api/openapi/document.ts";
-import {
-  DeprecatedUse,
-  type Deprecation,
-  deprecationFaults,
-  deprecations,
-} from "../../src/domain/deprecations.ts";
+import { DeprecatedUse, type Deprecation, deprecations } from "../../src/domain/deprecations.ts";
 import type { Finding } from "../../src/domain/findings.ts";
+import { day } from "../../src/domain/time.ts";
 import { settingsHelp } from "../../src/server/settings/shown-settings.ts";
 import { keptLog } from "../support/log.ts";
 import { users } from "../support/real-data.ts";
@@ -146,6 +142,24 @@ test("the help of a setting says it", () => {
   expect(help).toContain("--stream-limit is deprecated since 1.3.0, and ends with 2.0.0");
   expect(settingsHelp()).not.toContain("deprecated");
 });
+
+/** The shortest time between a deprecation and the version that removes what it names. */
+const shortestNoticeMs = 180 * day;
+
+/**
+ * Returns what a deprecation breaks of the promise in docs/stability.md, as sentences: a removal that is not in a major
+ * version, or comes too early.
+ */
+function deprecationFaults(deprecation: Deprecation): string[] {
+  const { since, sinceDay, removedIn, sunsetDay } = deprecation;
+  const [from = 0, to = 0] = [since, removedIn].map((version) => Number.parseInt(version, 10));
+  const noticeMs = Date.parse(sunsetDay) - Date.parse(sinceDay);
+  const faults: string[] = [];
+  if (!/^\d+\.[1-9]\d*\.0$/.test(since)) faults.push(`${since} is no minor version after a major one`);
+  if (!/^\d+\.0\.0$/.test(removedIn) || to <= from) faults.push(`${removedIn} is no later major version`);
+  if (!(noticeMs >= shortestNoticeMs)) faults.push(`${sunsetDay} is less than 180 days after ${sinceDay}`);
+  return faults;
+}
 
 test("the table of this version keeps the promised times", () => {
   expect(deprecations.flatMap(deprecationFaults)).toEqual([]);

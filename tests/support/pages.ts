@@ -66,6 +66,8 @@ export async function violations({ page }: Tab, only?: readonly string[]): Promi
 
 /** The longest wait for a page on a busy machine. */
 const patienceMs = 40_000;
+/** By default Puppeteer looks in each frame, for which the browser renders frames all the time. */
+const looking = { timeout: patienceMs, polling: 50 };
 /** More than the number of focusable elements on any page. */
 const mostTabs = 300;
 
@@ -125,7 +127,7 @@ export class Tab implements AsyncDisposable {
   async see(text: string): Promise<void> {
     try {
       const isSeen = `document.body.innerText.includes(${JSON.stringify(text)})`;
-      await this.page.waitForFunction(isSeen, { timeout: patienceMs });
+      await this.page.waitForFunction(isSeen, looking);
     } catch {
       throw new Error(`"${text}" is not shown in:\n${await this.text()}`);
     }
@@ -200,7 +202,7 @@ export class Tab implements AsyncDisposable {
   async gone(text: string): Promise<void> {
     try {
       const isGone = `!document.body.innerText.includes(${JSON.stringify(text)})`;
-      await this.page.waitForFunction(isGone, { timeout: patienceMs });
+      await this.page.waitForFunction(isGone, looking);
     } catch {
       throw new Error(`"${text}" is still shown in:\n${await this.text()}`);
     }
@@ -229,7 +231,7 @@ export class Tab implements AsyncDisposable {
 
   async #find(script: string, what: string): Promise<ElementHandle> {
     try {
-      return (await this.page.waitForFunction(script, { timeout: patienceMs })) as ElementHandle;
+      return (await this.page.waitForFunction(script, looking)) as ElementHandle;
     } catch {
       throw new Error(`${what} was not found in:\n${await this.text()}`);
     }

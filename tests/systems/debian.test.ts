@@ -59,6 +59,11 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
     await Bun.write(file(path), content);
     return `/${path}`;
   };
+  let ofThisBuild: ReturnType<typeof packaged> | undefined;
+  const packageOfThisBuild = () => {
+    ofThisBuild ??= packaged(executable);
+    return ofThisBuild;
+  };
   const newer = join(testDirectory(), "onair");
   const newerVersion = "99.0.0+1.g0123456";
 
@@ -75,7 +80,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
     "is installed: creates a user and a directory, and systemd starts the server",
     async () => {
       const version = debianVersion(await versionOf(executable));
-      await install(await packaged(executable));
+      await install(await packageOfThisBuild());
       expect([await state("ActiveState"), await state("UnitFileState")]).toEqual(["active", "enabled"]);
       expect(await must("stat", "--format", "%U %G %a", "/var/lib/onair")).toBe("onair onair 700\n");
       expect(await must("getent", "passwd", "onair")).toMatch(/:\/var\/lib\/onair:\/usr\/sbin\/nologin$/m);
@@ -116,7 +121,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
       for (let count = 0; count < 20; count++) expect((await lines.next()).value).toMatch(/^acknowledged /);
       await buildExecutable(newer, undefined, { version: newerVersion, commit: null });
       const former = await versionOf(executable);
-      const [older, later] = [await packaged(executable), await packaged(newer)];
+      const [older, later] = [await packageOfThisBuild(), await packaged(newer)];
       const processes = [before];
       for (const [version, ...command] of [
         [newerVersion, "apt-get", "install", "--yes", later],

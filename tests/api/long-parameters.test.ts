@@ -80,7 +80,7 @@ async function answerMs({ url, ...init }: Asked): Promise<number> {
  */
 async function complaint(asked: (size: number) => Asked): Promise<string | null> {
   const least = { half: Number.POSITIVE_INFINITY, whole: Number.POSITIVE_INFINITY };
-  for (let i = 0; i < 12; i++) {
+  for (let i = 0; i < 60; i++) {
     least.half = Math.min(least.half, await answerMs(asked(half)));
     least.whole = Math.min(least.whole, await answerMs(asked(whole)));
     // Twice as much for twice as long, and some more for what does not depend on it.

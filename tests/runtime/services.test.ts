@@ -2,7 +2,7 @@ import { expect, spyOn, test } from "bun:test";
 import { startEngine } from "../../src/delivery/engine.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { supervise } from "../../src/runtime/services.ts";
-import { engineSettings } from "../../src/server/engine-settings.ts";
+import { engineSettings } from "../../src/server/core.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
 import { startApp } from "../../src/server/start.ts";
 import { storageAt } from "../../src/server/storage-at.ts";

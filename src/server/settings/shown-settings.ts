@@ -1,7 +1,7 @@
 import type { ParseArgsOptionsConfig } from "node:util";
 import { DeprecatedUse, deprecationNotice } from "../../domain/deprecations.ts";
 import { nearest } from "./command-line.ts";
-import { type Config, reloadable, settings } from "./config.ts";
+import { type Config, settings } from "./config.ts";
 import type { Setting } from "./setting-values.ts";
 
 /*
@@ -168,36 +168,4 @@ function withoutSecrets(value: unknown): unknown {
   url.password = "";
   if (url.search) url.search = "***";
   return url.href;
-}
-
-/** The effect of reading the settings again, by option name. */
-export interface Reloaded {
-  /** Settings that have changed and are in effect. */
-  readonly changed: readonly string[];
-  /** Settings that have changed, with effect after a restart. */
-  readonly needRestart: readonly string[];
-}
-
-/**
- * Holds the settings in effect. A reload changes those listed in `reloadable`, so read them from `live` at each use.
- */
-export function liveSettings(config: Config) {
-  const live: { -readonly [Key in keyof Config]: Config[Key] } = { ...config };
-  return {
-    live: live as Config,
-    /** Applies the reloadable settings of `next`. */
-    reload(next: Config): Reloaded {
-      const names = (Object.keys(live) as (keyof Config)[]).filter(
-        (name) => !Bun.deepEquals(live[name], next[name]),
-      );
-      const isLive = (name: keyof Config) => (reloadable as readonly string[]).includes(name);
-      for (const name of reloadable) live[name] = next[name];
-      return {
-        changed: names.filter(isLive).map(flagOf),
-        needRestart: names.filter((name) => !isLive(name)).map(flagOf),
-      };
-    },
-    /** Returns the settings in effect for display, without secrets. */
-    inForce: () => settingsInForce(live),
-  };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { day, hour } from "../../../src/domain/time.ts";
-import { connectionCapacity } from "../../../src/server/engine-settings.ts";
+import { connectionCapacity } from "../../../src/server/core.ts";
 import { readConfig } from "../../../src/server/settings/read-config.ts";
 import { keptMs } from "../../../src/server/settings/setting-values.ts";
 import {

@@ -1,7 +1,7 @@
 import { errorOf, type OnairError } from "../client/http.ts";
 import { beginningOf } from "../runtime/files.ts";
 import { escaped } from "../runtime/terminal.ts";
-import { command, type Given, repeatable, switches, valued } from "./arguments.ts";
+import { command, type OptionValues, repeatable, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./calls/admin-api.ts";
 import { adminRefusal, publicRefusal } from "./calls/http.ts";
 import { publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
@@ -57,7 +57,7 @@ const options = {
   ...repeatable("field", "header"),
   ...switches("include"),
 };
-type Values = Given<typeof options>;
+type Values = OptionValues<typeof options>;
 
 export const api = command({
   summary: "send a request to the API, and print the answer",

@@ -1,12 +1,13 @@
 import type { AnswerOf, Client } from "../client/create-client.ts";
 import { deliveryModes } from "../domain/applications.ts";
-import { command, type Given, readSeconds, repeatable, switches, valued } from "./arguments.ts";
+import { command, type OptionValues, readSeconds, repeatable, switches, valued } from "./arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "./calls/public-api.ts";
 import type { Output } from "./output/output.ts";
 import { counted, note, recordLines, table } from "./output/print.ts";
 import {
   filterHelp,
   filtersText,
+  isEmpty,
   readFilters,
   readWebhookHeaders,
   webhookHeaderHelp,
@@ -47,7 +48,7 @@ const options = {
   ...valued("webhook-url", "delivery", "overlap"),
   ...repeatable("redirect-uri", "webhook-header", "filter"),
 };
-type Values = Given<typeof options>;
+type Values = OptionValues<typeof options>;
 
 const path = "/public/v1/application";
 type OwnApplication = AnswerOf<typeof path, "get">["data"];
@@ -66,7 +67,7 @@ export const app = command({
   async run({ action, values, env, out, mistakes, check }) {
     const overlap = readSeconds("overlap", values.overlap, mistakes);
     const changes = changesOf(values, mistakes);
-    if (action === "change" && Object.keys(changes).length === 0 && mistakes.length === 0)
+    if (action === "change" && isEmpty(changes) && mistakes.length === 0)
       mistakes.push("Nothing to change: give at least one option, such as --webhook-url");
     const target = readPublicTarget(values, env, mistakes);
     check();
@@ -78,16 +79,15 @@ export const app = command({
   },
 });
 
+/** Returns the changes; JSON leaves out the fields that are undefined. */
 function changesOf(values: Values, mistakes: string[]): Record<string, unknown> {
-  const { delivery, "webhook-url": url, "redirect-uri": uris } = values;
-  const headers = readWebhookHeaders(values["webhook-header"], mistakes);
-  const filters = readFilters(values.filter, mistakes);
+  const url = values["webhook-url"];
   return {
-    ...(url !== undefined && { webhook_url: url || null }),
-    ...(headers !== undefined && { webhook_headers: headers }),
-    ...(filters !== undefined && { filters }),
-    ...(delivery !== undefined && { delivery }),
-    ...(uris !== undefined && { redirect_uris: uris.filter((uri) => uri !== "") }),
+    webhook_url: url === "" ? null : url,
+    webhook_headers: readWebhookHeaders(values["webhook-header"], mistakes),
+    filters: readFilters(values.filter, mistakes),
+    delivery: values.delivery,
+    redirect_uris: values["redirect-uri"]?.filter((uri) => uri !== ""),
   };
 }
 

@@ -6,7 +6,7 @@ import { deliveryModes, lockableFields } from "../domain/applications.ts";
 import { scopes } from "../domain/tokens.ts";
 import {
   command,
-  type Given,
+  type OptionValues,
   pagingHelp,
   pagingNames,
   pagingOptions,
@@ -25,6 +25,7 @@ import { note } from "./output/print.ts";
 import {
   filterHelp,
   filtersText,
+  isEmpty,
   readFilters,
   readWebhookHeaders,
   webhookHeaderHelp,
@@ -180,7 +181,7 @@ const options = {
   ...switches("json", "public", "disable", "enable"),
   ...valued("overlap", "by"),
 };
-type Values = Given<typeof options>;
+type Values = OptionValues<typeof options>;
 
 const needs = "the id or name of the application";
 const actions = {
@@ -205,12 +206,14 @@ export const apps = command({
   async run({ action, words: [idOrName = ""], values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     const paging = readPaging(values, mistakes);
-    const body = action.startsWith("rotate") ? rotationOf(values, mistakes) : fieldsOf(values, mistakes);
+    const body = action.startsWith("rotate")
+      ? { overlap_seconds: readSeconds("overlap", values.overlap, mistakes) }
+      : fieldsOf(values, mistakes);
     if (action === "create" && values.name === undefined) mistakes.push("--name is missing");
     if (values.by !== undefined && pagingNames.some((name) => values[name] !== undefined))
       mistakes.push("--by shows one list: it excludes --limit, --cursor and --all");
     // The body is checked only without other mistakes, because an invalid option is missing from it as well.
-    if (action === "change" && Object.keys(body).length === 0 && mistakes.length === 0)
+    if (action === "change" && isEmpty(body) && mistakes.length === 0)
       mistakes.push("Nothing to change: give at least one option, such as --name");
     check();
     await withAdminApi(target, async (api) => {
@@ -227,45 +230,35 @@ export const apps = command({
   },
 });
 
+/** Returns the fields of a new application or a change; JSON leaves out those that are undefined. */
 function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
-  const { disable = false, enable = false, name, scope } = values;
+  const { disable = false, enable = false, "webhook-url": url } = values;
   if (disable && enable) mistakes.push("--disable and --enable exclude each other");
-  const rate = limitOf("rate-limit", values["rate-limit"], mistakes);
-  const subscriptions = limitOf("subscription-limit", values["subscription-limit"], mistakes);
-  const concurrency = limitOf("webhook-concurrency", values["webhook-concurrency"], mistakes);
-  const owner = values.owner === "" ? null : readNumber("owner", values.owner, mistakes);
-  const uris = values["redirect-uri"];
-  const url = values["webhook-url"];
-  const headers = readWebhookHeaders(values["webhook-header"], mistakes);
-  const filters = readFilters(values.filter, mistakes);
   return {
-    ...(name !== undefined && { name }),
-    ...(values.delivery !== undefined && { delivery: values.delivery }),
-    ...(url !== undefined && { webhook_url: url || null }),
-    ...(headers !== undefined && { webhook_headers: headers }),
-    ...(filters !== undefined && { filters }),
-    ...(scope && { scopes: scope }),
-    ...(uris && { redirect_uris: uris }),
-    ...(values.public && { client_type: "public" }),
-    ...(rate !== undefined && { rate_limit: rate }),
-    ...(subscriptions !== undefined && { subscription_limit: subscriptions }),
-    ...(concurrency !== undefined && { webhook_concurrency: concurrency }),
-    ...(values.lock && { locked: values.lock.filter((field) => field !== "") }),
-    ...(owner !== undefined && { owner_user_id: owner }),
-    ...((disable || enable) && { disabled: disable }),
+    name: values.name,
+    delivery: values.delivery,
+    webhook_url: url === "" ? null : url,
+    scopes: values.scope,
+    redirect_uris: values["redirect-uri"],
+    client_type: values.public ? "public" : undefined,
+    rate_limit: limitOf("rate-limit", values, mistakes),
+    subscription_limit: limitOf("subscription-limit", values, mistakes),
+    webhook_concurrency: limitOf("webhook-concurrency", values, mistakes),
+    owner_user_id: values.owner === "" ? null : readNumber("owner", values.owner, mistakes),
+    webhook_headers: readWebhookHeaders(values["webhook-header"], mistakes),
+    filters: readFilters(values.filter, mistakes),
+    locked: values.lock?.filter((field) => field !== ""),
+    disabled: disable || enable ? disable : undefined,
   };
 }
 
-function rotationOf({ overlap }: Values, mistakes: string[]): Record<string, unknown> {
-  const seconds = readSeconds("overlap", overlap, mistakes);
-  return seconds === undefined ? {} : { overlap_seconds: seconds };
-}
-
 /** Reads the limit of an option; null for the server's default. */
-function limitOf(name: string, text: string | undefined, mistakes: string[]): number | null | undefined {
-  if (text === undefined) return undefined;
-  if (text === "default") return null;
-  return readNumber(name, text, mistakes);
+function limitOf(
+  name: "rate-limit" | "subscription-limit" | "webhook-concurrency",
+  values: Values,
+  mistakes: string[],
+): number | null | undefined {
+  return values[name] === "default" ? null : readNumber(name, values[name], mistakes);
 }
 
 const collection = "/admin/v1/applications";

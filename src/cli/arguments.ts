@@ -25,7 +25,7 @@ function ofType<Name extends string, const Option>(names: readonly Name[], optio
 }
 
 /** The values of the given options. */
-export type Given<Options extends ParseArgsOptionsConfig> = ReturnType<
+export type OptionValues<Options extends ParseArgsOptionsConfig> = ReturnType<
   typeof parseArgs<{ args: string[]; allowPositionals: true; options: Options }>
 >["values"];
 
@@ -51,7 +51,7 @@ interface CommandLine<Options extends ParseArgsOptionsConfig, Action extends str
   readonly action: Action;
   /** The words after the action. */
   readonly words: readonly string[];
-  readonly values: Given<Options>;
+  readonly values: OptionValues<Options>;
   readonly env: Environment;
   /** Prints JSON if `--json` is given. */
   readonly out: Output;
@@ -230,7 +230,7 @@ const defaultLimit = 25;
 
 /** Reads the requested part of a list, and adds problems to `mistakes`. */
 export function readPaging(
-  { limit, all = false, cursor = "" }: Given<typeof pagingOptions>,
+  { limit, all = false, cursor = "" }: OptionValues<typeof pagingOptions>,
   mistakes: string[],
 ): Paging {
   if (all && limit !== undefined) mistakes.push("--limit and --all exclude each other");

@@ -17,7 +17,7 @@ import { openDestination } from "../operations/backups/open-destination.ts";
 import type { BackupSource } from "../operations/backups/restore.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import { baseUrl } from "../server/settings/setting-values.ts";
-import { command, type Given, type Reading, switches, valued } from "./arguments.ts";
+import { command, type OptionValues, type Reading, switches, valued } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./calls/admin-api.ts";
 import { poll } from "./calls/http.ts";
 import { readTarget, targetHelp, targetOptions } from "./calls/target.ts";
@@ -73,7 +73,7 @@ The file appears only when it is complete. Exit code: 0 on success, 1 on failure
 `;
 
 const options = { ...targetOptions, ...sourceOptions, ...switches("force", "json") };
-type Values = Given<typeof options>;
+type Values = OptionValues<typeof options>;
 
 const path = "/admin/v1/backups";
 
@@ -226,7 +226,7 @@ async function toOutput(chunks: AsyncIterable<Uint8Array>): Promise<Pick<Content
 
 /** Reads the location of backups; null when no location is given. Adds problems to `mistakes`. */
 export function readNamedSource(
-  values: Given<typeof sourceOptions>,
+  values: OptionValues<typeof sourceOptions>,
   env: Environment,
   mistakes: string[],
 ): DestinationSettings | null {

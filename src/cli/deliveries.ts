@@ -1,12 +1,11 @@
 import { sleep } from "../client/http.ts";
-import { isWebhookSecret, newWebhookSecret } from "../delivery/signature.ts";
 import { statusFilters } from "../domain/deliveries.ts";
 import { builtInEventNames } from "../domain/events/built-in.ts";
 import { escaped, printable } from "../runtime/terminal.ts";
 import type { Environment } from "../server/settings/read-config.ts";
 import {
   command,
-  type Given,
+  type OptionValues,
   pagingHelp,
   pagingNames,
   pagingOptions,
@@ -19,7 +18,7 @@ import {
 import { type AdminApi, type Fields, isServed, withAdminApi } from "./calls/admin-api.ts";
 import { allDeliveries, type DeliveriesApi, type Delivery, ownDeliveries } from "./calls/deliveries.ts";
 import { askingAgain, poll } from "./calls/http.ts";
-import { forward, secretHint } from "./calls/local-program.ts";
+import { forwardAgain, readSigningSecret } from "./calls/local-program.ts";
 import { applicationId, didYouMeanType } from "./calls/names.ts";
 import { Profiles } from "./calls/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "./calls/public-api.ts";
@@ -72,41 +71,6 @@ function requestLines({ url, headers, body }: Request, wasSent: boolean, on: Scr
   const heading = wasSent ? "The last request:" : "The request, which is not sent yet:";
   const lines = [heading, printable(`POST ${url ?? "(no webhook URL)"}`), recordLines(headers, on)];
   return `${lines.join("\n")}\n\n${escaped(body ?? "(the body is no longer kept)")}`;
-}
-
-interface Forwarding {
-  readonly url: string;
-  readonly ownSecret: string | undefined;
-  keptSecret(): string | null;
-  readonly out: Output;
-}
-
-/** Sends a delivery to a local program, and prints the answer. Returns whether it was accepted. */
-async function forwardAgain(
-  delivery: Delivery,
-  { url, ownSecret, keptSecret, out }: Forwarding,
-): Promise<boolean> {
-  const { id, request } = delivery;
-  if (!request) throw new Error(`The delivery ${id} has no request`);
-  const { body } = request;
-  if (body === null) throw new Error(`The body of the delivery ${id} is no longer kept`);
-  const kept = ownSecret === undefined ? keptSecret() : null;
-  const secret = ownSecret ?? kept ?? newWebhookSecret();
-  if (ownSecret === undefined) {
-    const whose = kept === null ? "made for this run" : "kept for the profile";
-    note(`Forwarding to ${url}, signed with ${secret} (${whose})`);
-  }
-  // Each attempt has a time and signatures of its own; a receiver refuses old ones.
-  const { "webhook-signature": _, ...unsigned } = request.headers;
-  const headers = { ...unsigned, "webhook-timestamp": String(Math.floor(Date.now() / 1000)) };
-  const { signal } = new AbortController();
-  const { status, durationMs, answer } = await forward({ headers, body }, { url, secret, signal });
-  await out.answer(
-    { ...delivery, forwarded: { status, duration_ms: durationMs, answer } },
-    `${id} → ${status === null ? answer : `${status} in ${durationMs} ms${answer === "" ? "" : `: ${printable(answer).trim()}`}`}`,
-  );
-  if (status === 401) note(secretHint(ownSecret !== undefined));
-  return status !== null && status >= 200 && status < 300;
 }
 
 function attemptTable(attempts: readonly Attempt[], on: Screen): string {
@@ -168,7 +132,7 @@ async function followDeliveries(api: DeliveriesApi, list: FollowedList): Promise
   const { query, first, forOperator, out } = list;
   const stop = untilEnded();
   const tabulated = tableWriter(deliveryColumns({ forOperator }), out.screen);
-  const seen = new Shown();
+  const seen = new SeenStates();
   const start = await api.page({ ...query, limit: Math.min(first, pageSize) });
   let rows = seen.changes(start.data).changed;
   // Existing deliveries that are not shown count as seen.
@@ -184,7 +148,7 @@ async function followDeliveries(api: DeliveriesApi, list: FollowedList): Promise
 }
 
 /** Returns new and changed deliveries, oldest first. */
-async function changesSince(api: DeliveriesApi, query: Fields, seen: Shown): Promise<Delivery[]> {
+async function changesSince(api: DeliveriesApi, query: Fields, seen: SeenStates): Promise<Delivery[]> {
   const found: Delivery[] = [];
   let cursor = "";
   for (let pages = 0; pages < mostPages; pages++) {
@@ -200,7 +164,7 @@ async function changesSince(api: DeliveriesApi, query: Fields, seen: Shown): Pro
 const mostRemembered = 5_000;
 
 /** The last seen state of each delivery. */
-class Shown {
+class SeenStates {
   readonly #states = new Map<string, string>();
 
   /** Returns the new and changed deliveries of a page, oldest first, and remembers them. */
@@ -324,7 +288,7 @@ const options = {
   ...switches("json", "follow", "dry-run", "wait", "cancel"),
   ...valued("event", "after", "before", "from", "to", "forward", "secret"),
 };
-type Values = Given<typeof options>;
+type Values = OptionValues<typeof options>;
 
 const filterNames = Object.keys(filters) as (keyof typeof filters)[];
 const needs = "the id of the delivery";
@@ -350,11 +314,9 @@ export const deliveries = command({
     const after = isSinceFailure ? undefined : readSince(values.since, mistakes);
     mistakes.push(...misuse(action, id, values, isOwn));
     const paging = readPaging(values, mistakes);
-    const ownSecret = values.secret ?? (env["ONAIR_WEBHOOK_SECRET"] || undefined);
     const url = values.forward === undefined ? null : readForward(values.forward, mistakes);
     if (values.secret !== undefined && url === null) mistakes.push("--secret needs --forward");
-    if (url !== null && ownSecret !== undefined && !isWebhookSecret(ownSecret))
-      mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
+    const ownSecret = url === null ? undefined : readSigningSecret(values.secret, env, mistakes);
     const perform = async (
       api: DeliveriesApi,
       { option, keptSecret = () => null }: Pick<Target, "option"> & { keptSecret?: () => string | null },

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import type { Client } from "../client/create-client.ts";
 import type { NoticeEvent } from "../client/events.ts";
 import { followStream, type Streamed } from "../client/stream.ts";
-import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../delivery/signature.ts";
+import { readPublicKey, verify } from "../delivery/signature.ts";
 import { summaryOf, verdictReasons } from "../dev/receiver.ts";
 import { builtInEventNames } from "../domain/events/built-in.ts";
 import { endpointNotices } from "../domain/notices.ts";
@@ -10,7 +10,14 @@ import { jsonObject } from "../domain/validation/json.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../runtime/terminal.ts";
 import { command, readForward, readSince, repeatable, switches, valued } from "./arguments.ts";
 import { describeError } from "./calls/http.ts";
-import { type Forwarded, forward, type ReceivedDelivery, secretHint } from "./calls/local-program.ts";
+import {
+  type Forwarded,
+  forward,
+  forwardingSecret,
+  type ReceivedDelivery,
+  readSigningSecret,
+  secretHint,
+} from "./calls/local-program.ts";
 import { broadcasterId, knownTypes } from "./calls/names.ts";
 import {
   forPeople,
@@ -61,14 +68,13 @@ export const listen = command({
   },
   values: { type: builtInEventNames },
   async run({ values, env, out: { json }, mistakes, check }) {
-    const { forward: to, from, shard, broadcaster, secret: ownSecret = env["ONAIR_WEBHOOK_SECRET"] } = values;
+    const { forward: to, from, shard, broadcaster } = values;
     const { type: types = [] } = values;
     const since = readSince(values.since, mistakes);
     if (since !== undefined && from !== undefined) mistakes.push("--since and --from exclude each other");
     const target = readPublicTarget(values, env, mistakes);
     const forwardUrl = to === undefined ? null : readForward(to, mistakes);
-    if (ownSecret !== undefined && !isWebhookSecret(ownSecret))
-      mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
+    const ownSecret = readSigningSecret(values.secret, env, mistakes);
     if (broadcaster !== undefined) refuseForUser(target, mistakes);
     if (from !== undefined && !/^[\x21-\x7e]{1,200}$/.test(from))
       mistakes.push("--from must be an id of the stream");
@@ -76,16 +82,13 @@ export const listen = command({
       mistakes.push("--shard must be K/N, like 2/8");
     check();
     const { url } = target;
-    const kept = ownSecret === undefined && forwardUrl !== null ? target.keptSecret() : null;
-    const secret = ownSecret ?? kept ?? newWebhookSecret();
     const signal = untilEnded();
     let isToldAboutSecret = false;
     // With JSON on standard output, notices go to standard error.
     const terminal = terminalOn(json ? process.stderr : process.stdout, env);
-    if (forwardUrl && ownSecret === undefined) {
-      const whose = kept === null ? "made for this run" : "kept for the profile";
-      terminal.print(`Forwarding to ${forwardUrl}, signed with ${secret} (${whose})\n`);
-    }
+    const { keptSecret } = target;
+    const tell = (sentence: string) => terminal.print(`${sentence}\n`);
+    const secret = forwardUrl === null ? "" : forwardingSecret(forwardUrl, { ownSecret, keptSecret, tell });
     const follow = {
       from,
       ...(since !== undefined && { after: new Date(since) }),

@@ -178,8 +178,10 @@ export const login = command({
 const noTerminal = "and there is no terminal to prompt for it";
 
 interface Application {
+  /** The URL of the public listener. */
   readonly url: string;
   readonly clientId: string;
+  /** The client secret; absent for a public client. */
   readonly clientSecret: string | undefined;
   readonly scopes: readonly string[] | undefined;
 }
@@ -248,15 +250,9 @@ async function revoke({ url, clientId, clientSecret, session }: Profile): Promis
   return ok ? null : `${url} answered ${status}`;
 }
 
-interface BrowserLogin {
-  /** The URL of the public listener. */
-  readonly url: string;
-  readonly clientId: string;
-  /** The client secret; absent for a public client. */
-  readonly clientSecret: string | undefined;
+interface BrowserLogin extends Application {
   /** The port of the redirect URI on this machine; 0 for any port, which only public clients may use. */
   readonly port: number;
-  readonly scopes: readonly string[] | undefined;
 }
 
 const browserTimeoutMs = 5 * minute;

@@ -6,6 +6,11 @@ import { smallFile } from "../runtime/files.ts";
  * The options of an application that say what its webhooks carry, and which events it gets.
  */
 
+/** Whether a change has no field. */
+export function isEmpty(change: Readonly<Record<string, unknown>>): boolean {
+  return Object.values(change).every((value) => value === undefined);
+}
+
 const optionHelp = (option: string, text: readonly string[], column: number): string =>
   [`  ${option}`, ...text.map((line) => " ".repeat(column) + line)].join("\n");
 

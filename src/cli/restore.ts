@@ -4,7 +4,7 @@ import { awsVariables, readDestination } from "../operations/backups/destination
 import { type BackupSource, fileSource, restoreBackup } from "../operations/backups/restore.ts";
 import { variablesOf } from "../server/settings/shown-settings.ts";
 import type { DatabaseCounts } from "../store/sqlite/backup.ts";
-import { command, type Given, switches, valued } from "./arguments.ts";
+import { command, type OptionValues, switches, valued } from "./arguments.ts";
 import { keptSource, readNamedSource, sourceHelp, sourceOptions } from "./backup.ts";
 import { readSettings } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
@@ -109,7 +109,7 @@ async function readIdentities(file: string, mistakes: string[]): Promise<string[
 
 const longestKeyFile = 100_000;
 
-function next(restored: string, { config, data }: Given<typeof options>) {
+function next(restored: string, { config, data }: OptionValues<typeof options>) {
   const settings = config === undefined ? "" : ` --config ${config}`;
   const directory = config === undefined || data !== undefined ? ` --data ${restored}` : "";
   return `Start it with: onair serve${settings}${directory}\nUnder systemd, the directory has to be that of the unit: systemctl start onair\nIt sends nothing yet. Once no other server of this data runs, let it send: onair deliveries release\nUntil then it also deletes no old backups, because they may belong to that other server.`;

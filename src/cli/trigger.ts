@@ -1,11 +1,10 @@
-import { isWebhookSecret } from "../delivery/signature.ts";
 import { builtInEventNames, builtInEventTypes } from "../domain/events/built-in.ts";
 import { happeningAt, inChannelOf } from "../domain/events/event-type.ts";
 import type { User } from "../domain/users.ts";
 import { inexactMessage, inexactNumbers } from "../domain/validation/json.ts";
 import {
   command,
-  type Given,
+  type OptionValues,
   type Reading,
   readForward,
   readNumber,
@@ -14,7 +13,7 @@ import {
   valued,
 } from "./arguments.ts";
 import { type AdminApi, isServed, withAdminApi } from "./calls/admin-api.ts";
-import { checkReceiver, sendSample } from "./calls/local-program.ts";
+import { checkReceiver, readSigningSecret, sendSample } from "./calls/local-program.ts";
 import { newestOf, registeredTypes, userId } from "./calls/names.ts";
 import {
   NoDataError,
@@ -66,7 +65,7 @@ const options = {
   ...valued("forward", "secret", "broadcaster", "version", "count"),
   ...repeatable("set"),
 };
-type Values = Given<typeof options>;
+type Values = OptionValues<typeof options>;
 
 export const trigger = command({
   summary: "make a sample event: check a local receiver with it, or publish it",
@@ -128,10 +127,9 @@ async function checkLocally(
   const channel = readNumber("broadcaster", broadcaster, mistakes, 1);
   if ((url ?? data ?? database) !== undefined)
     mistakes.push("--forward needs no server: leave out --url, --data and --database");
-  const secret = ownSecret ?? env["ONAIR_WEBHOOK_SECRET"];
+  const secret = readSigningSecret(ownSecret, env, mistakes);
   if (secret === undefined)
     mistakes.push("The secret of the program is missing: give --secret or ONAIR_WEBHOOK_SECRET");
-  else if (!isWebhookSecret(secret)) mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
   if (mistakes.length > 0 || secret === undefined) throw new UsageError(mistakes.join("\n"));
   const type = newestOf(builtInEventTypes, { name, version });
   const set = channel === undefined ? assignments : [inChannel(channel), ...assignments];

@@ -116,7 +116,7 @@ class RenewedToken implements TokenSource {
 
 /** Requests tokens from the token endpoint. Throws an `OnairError` when it refuses. */
 export async function requestToken(url: string, form: URLSearchParams, send: Send): Promise<Session> {
-  const askedAt = Date.now();
+  const requestedAt = Date.now();
   const request = new Request(`${url}/oauth/token`, { method: "POST", body: form, redirect: "manual" });
   const response = await send(request);
   if (!response.ok) throw await errorOf(response);
@@ -127,7 +127,7 @@ export async function requestToken(url: string, form: URLSearchParams, send: Sen
   };
   return {
     accessToken: answer.access_token,
-    expiresAt: askedAt + answer.expires_in * 1000,
+    expiresAt: requestedAt + answer.expires_in * 1000,
     ...(answer.refresh_token !== undefined && { refreshToken: answer.refresh_token }),
   };
 }

@@ -3,6 +3,7 @@ import { type NewApplication, secretPrefix, usesOnlyStream } from "../domain/app
 import type { Store } from "../domain/store.ts";
 import { isoTime, second } from "../domain/time.ts";
 import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
+import { urlOf } from "../runtime/client-address.ts";
 import type { Log } from "../runtime/log.ts";
 import { supervise } from "../runtime/services.ts";
 import type { Terminal } from "../runtime/terminal.ts";
@@ -15,7 +16,7 @@ import { type DevCredentials, saveCredentials } from "./credentials.ts";
 import { type FaultPlan, startFaultInjection } from "./faults.ts";
 import { isReceiverUrl, startReceiver } from "./receiver.ts";
 import { type SampleData, sampleData } from "./sample-data.ts";
-import { isSampleRedirectUri, keepOwnerLogin, type SignIn, startSignIn, withOwnerLogin } from "./sign-in.ts";
+import { isSampleRedirectUri, type SignIn, startSignIn } from "./sign-in.ts";
 
 interface DevPlatformOptions {
   readonly config: Config;
@@ -77,7 +78,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   // The receiver starts before the server, because the server sends pending deliveries at its start.
   const receiver = startReceiver({
     port: credentials.receiver_port,
-    givenPort: options.ports?.receiver ?? null,
+    wantedPort: options.ports?.receiver ?? null,
     secret: async () => (await application())?.webhook_secret ?? credentials.webhook_secret,
     terminal,
     now,
@@ -190,37 +191,46 @@ function welcomedUsers({ people, livestreams }: SampleData): WelcomeFacts["users
   });
 }
 
+/** Returns an application of the sample platform: confidential, with both ways of delivery, unless `fields` differ. */
+function newApplication(
+  now: number,
+  fields: Pick<NewApplication, "id" | "name" | "webhook_url" | "redirect_uris"> & Partial<NewApplication>,
+): NewApplication {
+  return {
+    client_type: "confidential",
+    delivery: "both",
+    webhook_secret: newWebhookSecret(),
+    scopes,
+    rate_limit: null,
+    subscription_limit: null,
+    created_at: isoTime(now),
+    updated_at: isoTime(now),
+    client_secret_hash: null,
+    ...fields,
+  };
+}
+
+/** Returns the stored forms of a client secret. */
+function secretFields(secret: string): Pick<NewApplication, "client_secret_hash" | "client_secret_prefix"> {
+  return { client_secret_hash: secretHash(secret), client_secret_prefix: secretPrefix(secret) };
+}
+
 /**
  * Creates or updates the Dev app. Its webhook URL and redirect URI follow the ports of the receiver and the sample
  * application, unless the developer has changed them.
  */
 async function keepApplication(
-  store: Store,
-  credentials: DevCredentials,
+  { applications }: Store,
+  { client_id: id, client_secret, webhook_secret }: DevCredentials,
   webhookUrl: string,
   { redirectUri }: Pick<SignIn, "redirectUri">,
   now: number,
 ): Promise<void> {
-  const known = await store.applications.find(credentials.client_id);
+  const known = await applications.find(id);
   if (!known) {
-    const application: NewApplication = {
-      id: credentials.client_id,
-      name: "Dev app",
-      client_type: "confidential",
-      delivery: "both",
-      webhook_url: webhookUrl,
-      webhook_secret: credentials.webhook_secret,
-      scopes,
-      redirect_uris: [redirectUri],
-      rate_limit: null,
-      subscription_limit: null,
-      created_at: isoTime(now),
-      updated_at: isoTime(now),
-      client_secret_hash: secretHash(credentials.client_secret),
-      client_secret_prefix: secretPrefix(credentials.client_secret),
-    };
-    await store.applications.create(application);
-    return;
+    const addresses = { webhook_url: webhookUrl, redirect_uris: [redirectUri] };
+    const fields = { id, name: "Dev app", ...addresses, webhook_secret, ...secretFields(client_secret) };
+    return applications.create(newApplication(now, fields));
   }
   const others = known.redirect_uris.filter((uri) => !isSampleRedirectUri(uri));
   const headers = Object.fromEntries(known.webhook_headers.map(({ name, value }) => [name, value]));
@@ -230,32 +240,69 @@ async function keepApplication(
       isReceiverUrl(known.webhook_url ?? "") && { webhook_url: webhookUrl, webhook_headers: headers }),
     ...(!known.redirect_uris.includes(redirectUri) && { redirect_uris: [redirectUri, ...others] }),
   };
-  if (Object.keys(changes).length > 0) await store.applications.update(known.id, changes, now);
+  if (Object.keys(changes).length > 0) await applications.update(id, changes, now);
 }
 
 /** Creates an application without webhook URL and subscriptions, for guides that begin with those. */
 async function keepGuideApplication(
-  store: Store,
+  { applications }: Store,
   { guide_id: id, guide_secret }: DevCredentials,
   now: number,
 ): Promise<void> {
-  if (await store.applications.find(id)) return;
-  await store.applications.create({
+  if (await applications.find(id)) return;
+  const fields = {
     id,
     name: "Guide app",
-    client_type: "confidential",
-    delivery: "both",
     webhook_url: null,
-    webhook_secret: newWebhookSecret(),
-    scopes,
     redirect_uris: [],
-    rate_limit: null,
-    subscription_limit: null,
-    created_at: isoTime(now),
-    updated_at: isoTime(now),
-    client_secret_hash: secretHash(guide_secret),
-    client_secret_prefix: secretPrefix(guide_secret),
-  });
+    ...secretFields(guide_secret),
+  };
+  await applications.create(newApplication(now, fields));
+}
+
+/** Adds the setting for the sign-in of owners of applications to the portal, unless the setting is given. */
+function withOwnerLogin(config: Config, applicationId: string): Config {
+  return config.portal && config.portalLogin === null ? { ...config, portalLogin: applicationId } : config;
+}
+
+/** Returns the redirect URI of the portal; null when the port is not known yet. */
+function portalRedirectUri({ publicUrl, host, port, tlsCert }: Config, url: string | null): string | null {
+  const base = publicUrl ?? url ?? (port === 0 ? null : urlOf(host, port, tlsCert !== null));
+  return base === null ? null : `${base}/portal/signed-in`;
+}
+
+/**
+ * Creates the application that owners use to sign in, or updates its redirect URI to the address of the server. Returns
+ * whether it was created.
+ * @param url of the server; null before it listens
+ */
+async function keepOwnerLogin(
+  store: Store,
+  config: Config,
+  applicationId: string,
+  { url, now }: { readonly url: string | null; readonly now: number },
+): Promise<boolean> {
+  if (config.portalLogin !== applicationId) return false;
+  const uri = portalRedirectUri(config, url);
+  const redirect_uris = uri === null ? [] : [uri];
+  const known = await store.applications.find(applicationId);
+  if (known) {
+    if (uri !== null && !known.redirect_uris.includes(uri))
+      await store.applications.update(applicationId, { redirect_uris }, now);
+    return false;
+  }
+  await store.applications.create(
+    newApplication(now, {
+      id: applicationId,
+      name: "Developer portal",
+      client_type: "public",
+      delivery: "webhook",
+      webhook_url: null,
+      scopes: ["users:read"],
+      redirect_uris,
+    }),
+  );
+  return true;
 }
 
 /** Creates the access token. Renews an expired token with the same value. */

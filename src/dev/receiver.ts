@@ -37,7 +37,7 @@ interface DevReceiverOptions {
   /** The port of the last run; 0 for any port. */
   readonly port: number;
   /** The port to listen on; null for the last or a free one. */
-  readonly givenPort?: number | null;
+  readonly wantedPort?: number | null;
   /** The signing secret in force, which the developer may rotate. */
   readonly secret: () => Promise<string>;
   readonly terminal: Terminal;
@@ -69,7 +69,7 @@ export const verdictReasons: Readonly<Record<Exclude<SignatureVerdict, "ok">, st
  * Starts a receiver on loopback. The receiver verifies the signature of each delivery, prints a line, and answers 204,
  * or 401 to an invalid signature.
  */
-export function startReceiver({ port, givenPort, secret, terminal, now }: DevReceiverOptions): DevReceiver {
+export function startReceiver({ port, wantedPort, secret, terminal, now }: DevReceiverOptions): DevReceiver {
   const { style } = terminal;
   const line = (verdict: string, text: string) => {
     terminal.line(`${style("dim", clockTime(now()))} ${verdict} ${text}`);
@@ -117,7 +117,7 @@ export function startReceiver({ port, givenPort, secret, terminal, now }: DevRec
   };
 
   const usual = [...(port ? [port] : []), ...withAlternatives(defaultPort)];
-  const server = serveOnLoopback("--receiver-port", givenPort ?? firstFree(loopback, usual), {
+  const server = serveOnLoopback("--receiver-port", wantedPort ?? firstFree(loopback, usual), {
     maxRequestBodySize: maxBodyBytes,
     fetch: receive,
     error: () => new Response(null, { status: 500 }),

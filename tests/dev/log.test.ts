@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { devLog } from "../../src/dev/output.ts";
+import { devLog } from "../../src/cli/dev.ts";
 import { terminalOn } from "../../src/runtime/terminal.ts";
 
 describe("the log of a developer", () => {

@@ -1,12 +1,14 @@
 import { diagnose } from "../../delivery/diagnosis.ts";
-import { newWebhookSecret, sign, unsignedHeaders } from "../../delivery/signature.ts";
+import { isWebhookSecret, newWebhookSecret, sign, unsignedHeaders } from "../../delivery/signature.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime, minute, second } from "../../domain/time.ts";
 import { beginningOf } from "../../runtime/files.ts";
-import { escaped } from "../../runtime/terminal.ts";
+import { escaped, printable } from "../../runtime/terminal.ts";
 import { version as programVersion } from "../../runtime/version.ts";
+import type { Environment } from "../../server/settings/read-config.ts";
 import type { Output } from "../output/output.ts";
 import { note, type Screen, table } from "../output/print.ts";
+import type { Delivery } from "./deliveries.ts";
 import { connectionFault } from "./http.ts";
 
 /*
@@ -28,9 +30,44 @@ export interface Forwarded {
   readonly answer: string;
 }
 
+/**
+ * Reads the secret that signs webhooks to a local program: `--secret`, else `ONAIR_WEBHOOK_SECRET`; undefined without
+ * one. Adds a mistake for an invalid one.
+ */
+export function readSigningSecret(
+  option: string | undefined,
+  env: Environment,
+  mistakes: string[],
+): string | undefined {
+  const secret = option ?? (env["ONAIR_WEBHOOK_SECRET"] || undefined);
+  if (secret !== undefined && !isWebhookSecret(secret))
+    mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
+  return secret;
+}
+
+/**
+ * Returns the secret that signs forwarded webhooks: the user's own, else that of the profile, else a new one. `tell`
+ * shows a secret that is not the user's own.
+ */
+export function forwardingSecret(
+  url: string,
+  {
+    ownSecret,
+    keptSecret,
+    tell,
+  }: Pick<Forwarding, "ownSecret" | "keptSecret"> & { tell(sentence: string): void },
+): string {
+  if (ownSecret !== undefined) return ownSecret;
+  const kept = keptSecret();
+  const secret = kept ?? newWebhookSecret();
+  const whose = kept === null ? "made for this run" : "kept for the profile";
+  tell(`Forwarding to ${url}, signed with ${secret} (${whose})`);
+  return secret;
+}
+
 /** Returns the hint after an answer 401. */
-export function secretHint(isGiven: boolean): string {
-  return isGiven
+export function secretHint(isOwn: boolean): string {
+  return isOwn
     ? "It probably verifies with another secret than --secret."
     : "It probably verifies with another secret. Give it the one shown above, or pass its own as --secret.";
 }
@@ -76,6 +113,37 @@ function localSignature({ headers, body }: ReceivedDelivery, secret: string): st
   const id = headers["webhook-id"] ?? "";
   const own = sign({ id, timestampSeconds: Number(headers["webhook-timestamp"]), body, secrets: [secret] });
   return [own, ...platform].join(" ");
+}
+
+interface Forwarding {
+  readonly url: string;
+  readonly ownSecret: string | undefined;
+  keptSecret(): string | null;
+  readonly out: Output;
+}
+
+/** Sends a delivery to a local program, and prints the answer. Returns whether it was accepted. */
+export async function forwardAgain(
+  delivery: Delivery,
+  { url, ownSecret, keptSecret, out }: Forwarding,
+): Promise<boolean> {
+  const { id, request } = delivery;
+  if (!request) throw new Error(`The delivery ${id} has no request`);
+  const { body } = request;
+  if (body === null) throw new Error(`The body of the delivery ${id} is no longer kept`);
+  const secret = forwardingSecret(url, { ownSecret, keptSecret, tell: note });
+  // Each attempt has a time and signatures of its own; a receiver refuses old ones.
+  const { "webhook-signature": _, ...unsigned } = request.headers;
+  const headers = { ...unsigned, "webhook-timestamp": String(Math.floor(Date.now() / 1000)) };
+  const { signal } = new AbortController();
+  const answer = await forward({ headers, body }, { url, secret, signal });
+  const { status, durationMs, answer: text } = answer;
+  await out.answer(
+    { ...delivery, forwarded: { status, duration_ms: durationMs, answer: text } },
+    `${id} → ${answered(answer)}${status === null || text === "" ? "" : `: ${printable(text).trim()}`}`,
+  );
+  if (status === 401) note(secretHint(ownSecret !== undefined));
+  return isAccepted(answer);
 }
 
 /** An event to send to a receiver. */

@@ -4,7 +4,7 @@ import type { Credentials } from "../../client/tokens.ts";
 import { newWebhookSecret } from "../../delivery/signature.ts";
 import { didYouMean } from "../../server/settings/command-line.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
-import { type Given, readHttpUrl, valued } from "../arguments.ts";
+import { type OptionValues, readHttpUrl, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { note } from "../output/print.ts";
 import { publicRefusal, request } from "./http.ts";
@@ -34,7 +34,7 @@ interface PublicTarget {
 }
 
 export const publicOptions = valued("url", "token", "profile");
-type PublicTargetOptions = Given<typeof publicOptions>;
+type PublicTargetOptions = OptionValues<typeof publicOptions>;
 
 export const publicHelp = `  --profile NAME the profile of "onair login" with platform and credentials (ONAIR_PROFILE, default:
                  "default", else "dev", which "onair dev" stores)

@@ -9,7 +9,7 @@ import { variablesOf } from "../../server/settings/shown-settings.ts";
 import { storageAt } from "../../server/storage-at.ts";
 import { type DataLocation, locationOf, shownDataLocation } from "../../store/location.ts";
 import { databaseIn } from "../../store/sqlite/directory.ts";
-import { type Given, valued } from "../arguments.ts";
+import { type OptionValues, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { devProfile, type Profile, Profiles } from "./profiles.ts";
 
@@ -55,7 +55,7 @@ export interface Target {
 }
 
 export const targetOptions = valued("url", "data", "database", "config", "client-cert", "client-key");
-type TargetOptions = Given<typeof targetOptions>;
+type TargetOptions = OptionValues<typeof targetOptions>;
 
 export const targetHelp = `  --url URL      the admin listener of a running server, like http://127.0.0.1:8081
                  (ONAIR_ADMIN_URL, else ONAIR_URL, unless ONAIR_TOKEN is set); set the operator key

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import {
   event as eventOf,
   publish,
@@ -8,7 +8,7 @@ import {
   subscriptionsPath,
 } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { ownReceiver } from "../support/receiver.ts";
+import { ownReceiver, testReceiver } from "../support/receiver.ts";
 import { json, ownDirectory, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ users });
@@ -190,10 +190,6 @@ describe("a registered version", () => {
   });
 });
 
-const putPattern = (name: string, body: unknown, of = server) => register(of, name, body);
-
-const patternEvent = (name: string, version: number, data: unknown) => eventOf(name, { version, data });
-
 /** A type with a field of this pattern. */
 const patterned = (pattern: string) => ({
   version: 1,
@@ -203,17 +199,145 @@ const patterned = (pattern: string) => ({
 
 test("a text that would take a backtracking matcher forever is refused at once", async () => {
   const type = patterned("^(a+)+$");
-  expect((await putPattern("pattern.hard", type)).status).toBe(200);
+  expect((await put("pattern.hard", type)).status).toBe(200);
   // RegExp would run for longer than the test may.
-  const { status, body } = await publish(
-    server,
-    patternEvent("pattern.hard", 1, { a: `${"a".repeat(5_000)}!` }),
-  );
+  const { status, body } = await publish(server, event("pattern.hard", 1, { a: `${"a".repeat(5_000)}!` }));
   expect([status, body["code"]]).toEqual([400, "invalid_parameter"]);
-  expect((await publish(server, patternEvent("pattern.hard", 1, { a: "a".repeat(5_000) }))).status).toBe(202);
+  expect((await publish(server, event("pattern.hard", 1, { a: "a".repeat(5_000) }))).status).toBe(202);
 });
 
 test("the error for a refused pattern names it and what to do instead", async () => {
-  const { body } = await putPattern("raffle.refused", patterned("^.{501}$"));
+  const { body } = await put("raffle.refused", patterned("^.{501}$"));
   expect(body.errors?.[0]?.message).toMatch(/^has the pattern "\^\.\{501\}\$", .* use maxLength$/);
+});
+
+const shaped = (more: object) => ({ ...raffle, schema: { type: "object", ...more } });
+const withPattern = (pattern: string) => shaped({ properties: { a: { type: "string", pattern } } });
+test.each<[string, unknown, string]>([
+  ["no version", { ...raffle, version: undefined }, "version"],
+  ["version 0", { ...raffle, version: 0 }, "version"],
+  ["no schema", { version: 1, example: {} }, "schema"],
+  ["a schema that is no object", { ...raffle, schema: [] }, "schema"],
+  ["a schema of a string", { ...raffle, schema: { type: "string" } }, "schema"],
+  ["an invalid schema", shaped({ properties: 1 }), "schema"],
+  ["an unknown keyword", shaped({ propertees: {} }), "schema"],
+  ["an invalid pattern", shaped({ patternProperties: { "(": {} } }), "schema"],
+  ["a pattern that looks ahead", withPattern("(?=a)b"), "schema"],
+  ["a pattern that refers to a group", withPattern("(a)\\1"), "schema"],
+  ["a pattern of another language", withPattern("(?i)a"), "schema"],
+  ["a pattern with too many repetitions", withPattern("^(?:[ab]{100}){6}$"), "schema"],
+  ["a reference to another document", shaped({ $ref: "http://127.0.0.1:9/x" }), "schema"],
+  ["another draft", shaped({ $schema: "http://json-schema.org/draft-04/schema#" }), "schema"],
+  ["an asynchronous schema", shaped({ $async: true }), "schema"],
+  ["a schema too large", shaped({ description: "x".repeat(70_000) }), "schema"],
+  ["an example that does not fit", { ...raffle, example: { winner: "a" } }, "example.tickets"],
+  ["a time to live of 0", { ...raffle, time_to_live_seconds: 0 }, "time_to_live_seconds"],
+  ["a description of two lines", { ...raffle, description: "a\nb" }, "description"],
+])("an event type with %s is refused", async (_, body, field) => {
+  const answer = await put("raffle.refused", body);
+  expect([answer.status, answer.body.code]).toEqual([400, "invalid_parameter"]);
+  expect(answer.body.errors?.[0]?.field).toBe(field);
+  const { data } = await json<{ data: { name: string }[] }>(await server.get("/public/v1/events/types"));
+  expect(data.map(({ name }) => name)).not.toContain("raffle.refused");
+});
+
+test.each(["raffle", "Raffle.won", "raffle..won", ".won", "gap", `a.${"b".repeat(100)}`])(
+  "the name %s is refused",
+  async (name) => {
+    expect((await put(name, raffle)).status).toBe(400);
+  },
+);
+
+test("a built-in type cannot be registered, whatever the version, or deleted", async () => {
+  expect((await put("channel.followed", { ...raffle, version: 2 })).status).toBe(409);
+  const removed = await server.admin("DELETE", "/admin/v1/event-types/channel.followed?version=1");
+  expect([removed.status, await json<object>(removed)]).toMatchObject([
+    409,
+    { message: "channel.followed is built in" },
+  ]);
+});
+
+/*
+ * Payloads of registered event types, checked when they are published.
+ */
+
+const good = { winner: "a", tickets: 1 };
+test.each<[string, unknown, Record<string, string>]>([
+  ["no fields", {}, { winner: "is required", tickets: "is required" }],
+  ["wrong types", { winner: 1, tickets: "2" }, { winner: "must be string", tickets: "must be integer" }],
+  ["an unknown field", { ...good, color: 1 }, { color: "is not a field of raffle.checked" }],
+  [
+    "a wrong type within a list",
+    { ...good, prizes: [{ name: "a" }, { name: 2 }] },
+    { "prizes[1].name": "must be string" },
+  ],
+])("a payload with %s is refused", async (_, data, problems) => {
+  await put("raffle.checked", raffle);
+  const { status, body } = await publish(server, event("raffle.checked", 1, data));
+  expect(status).toBe(400);
+  const errors = body["errors"] as { field: string; message: string }[];
+  const expected = Object.entries(problems).map(([field, message]) => [`data.${field}`, message]);
+  expect(errors.map(({ field, message }) => [field, message])).toEqual(expected);
+});
+
+describe("a number of a payload", () => {
+  const receiver = testReceiver();
+  beforeAll(async () => {
+    await put("raffle.open", { version: 1, schema: { type: "object" }, example: {} });
+    const app = await server.application({ webhook_url: receiver.url });
+    await subscribe(app.token, "raffle.open", 1);
+  });
+  const publishText = (data: string) => {
+    const line = JSON.stringify(event("raffle.open", 1, {})).replace('"data":{}', `"data":${data}`);
+    return server.admin("POST", "/admin/v1/events", line, { "content-type": "application/json" });
+  };
+
+  test.each([
+    ["too large for a double", '{"scores":[1,1e400]}', "data.scores[1]"],
+    ["an integer that would be rounded", '{"by":{"id":12345678901234567890}}', "data.by.id"],
+    [
+      "such an integer in a field whose name is cut within a surrogate pair",
+      `{"${"n".repeat(63)}😀":-9007199254740993}`,
+      `data.${"n".repeat(63)}\ufffd…`,
+    ],
+  ])("is refused when it is %s", async (_, data, field) => {
+    const message =
+      "cannot be represented exactly: integers are exact up to 9007199254740991; send a larger one as a string";
+    expect(await json<object>(await publishText(data))).toMatchObject({
+      errors: [{ in: "body", field, message }],
+    });
+  });
+
+  test.each([
+    "9007199254740991",
+    "-0.5",
+    "1e-7",
+    "0.1000000000000000055511151231257827",
+    "1e20",
+    "1.5e300",
+    "-1.2345678901234567e+25",
+    "100000000000000000000",
+    "100000000000000000000000",
+    "9007199254740992",
+    '"12345678901234567890"',
+  ])("is accepted when it is %s, which arrives unchanged", async (number) => {
+    const { body } = await receiver.next(async () =>
+      expect((await publishText(`{"n":[${number}]}`)).status).toBe(202),
+    );
+    expect(JSON.parse(body)).toMatchObject({ data: { n: [JSON.parse(number)] } });
+  });
+});
+
+const endless = { type: "object", properties: { a: { allOf: [{ $ref: "#/properties/a" }] } } };
+
+test("a payload whose check does not end is refused; its schema may be registered with an example whose check ends", async () => {
+  const type = { version: 1, schema: endless, example: {} };
+  const refused = await put("endless.example", { ...type, example: { a: 1 } });
+  const message =
+    "cannot be checked, because applying the schema of endless.example to it takes too many steps";
+  expect([refused.status, refused.body.errors]).toEqual([400, [{ in: "body", field: "example", message }]]);
+  expect((await put("endless.payload", type)).status).toBe(200);
+  const { status, body } = await publish(server, event("endless.payload", 1, { a: 1 }));
+  expect([status, body["code"]]).toEqual([400, "invalid_parameter"]);
+  expect((await publish(server, event("endless.payload", 1, {}))).status).toBe(202);
 });

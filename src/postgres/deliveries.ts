@@ -14,6 +14,7 @@ import {
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { NewNotice } from "../domain/notices.ts";
 import {
+  isUndelivered,
   mostStreamed,
   retryDelivery,
   type StreamedRow,
@@ -64,7 +65,6 @@ export function deliveryLog(queries: Queries): Pick<
       filter;
     const { from, to } = await positions.between(after, before);
     const top = to === null ? below : Math.min(to, below ?? to);
-    const isUndelivered = status === "failed" || status === "expired" || status === "missed";
     // `looked` has the conditions that use an index, and a limit. `found` applies the other conditions to its rows.
     const rows = await queries.run<LoggedRow>(
       `WITH looked AS MATERIALIZED (
@@ -72,7 +72,7 @@ export function deliveryLog(queries: Queries): Pick<
          WHERE seq >= $1 AND ($2::bigint IS NULL OR seq < $2)
            ${application_id === null ? "AND $3::text IS NULL" : "AND application_id = $3::text"}
            ${event_id === null ? "AND $11::text IS NULL" : "AND event_id = $11::text"}
-           ${isUndelivered && application_id !== null ? "AND status IN ('failed', 'expired', 'canceled')" : ""}
+           ${isUndelivered(status) && application_id !== null ? "AND status IN ('failed', 'expired', 'canceled')" : ""}
          ORDER BY d.seq DESC LIMIT ${maxRows}
        ),
        found AS (

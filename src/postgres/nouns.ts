@@ -6,6 +6,7 @@ import type { OrderStore } from "../domain/replicas.ts";
 import type { SubscriptionList } from "../domain/subscriptions.ts";
 import type { NewUser, UserStore } from "../domain/users.ts";
 import { once } from "../runtime/lazily.ts";
+import { isUndelivered } from "../store/drizzle/deliveries.ts";
 import { columnsOf, type Dialect, excluded, execute, type Orm, type Work } from "../store/drizzle/dialect.ts";
 import { maxRows, replayStore } from "../store/drizzle/replays.ts";
 import type { OwnStatements } from "../store/drizzle/subscriptions.ts";
@@ -142,12 +143,12 @@ export const postgresReplays = (dialect: Dialect): ReplayStore =>
       const wanted = replay.status;
       const broadcaster = replay.of_broadcaster ?? replay.broadcaster_user_id;
       // Literals, because a parameter would not match the partial index.
-      const isUndelivered = sql`${status} IN ('failed', 'expired', 'canceled')`;
+      const hasEnded = sql`${status} IN ('failed', 'expired', 'canceled')`;
       const isNext = and(
         eq(application_id, replay.application_id),
         gte(seq, replay.position),
         lt(seq, replay.end),
-        wanted === "failed" || wanted === "expired" || wanted === "missed" ? isUndelivered : undefined,
+        isUndelivered(wanted) ? hasEnded : undefined,
       );
       const isSubscribed = sql`(SELECT count(*) > 0 FROM subscriptions s WHERE s.id = ${subscription_id})`;
       const shownStatus = sql`CASE WHEN ${status} <> 'pending' OR ${isSubscribed} THEN ${status} ELSE 'canceled' END`;

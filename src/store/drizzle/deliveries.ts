@@ -5,6 +5,7 @@ import {
   maxAttempts,
   type NewEvent,
   type SentEvent,
+  type StatusFilter,
   type StoredEvent,
   type StoredEvents,
   type StreamedDelivery,
@@ -60,6 +61,10 @@ export function streamedDelivery(row: StreamedRow, body: string): StreamedDelive
   const event = { id: event_id, name, version, body };
   return { seq, id, subscription_id, sequence, attempts: 0, published_at, event };
 }
+
+/** Whether only ended deliveries that did not succeed match a filter. Both databases have an index of these alone. */
+export const isUndelivered = (status: StatusFilter | null): boolean =>
+  status === "failed" || status === "expired" || status === "missed";
 
 /** Column: why a delivery cannot be sent again, or null. */
 export function obstacleOf({ deliveries }: Tables): SQL<keyof ReplaySkips | null> {

@@ -16,7 +16,13 @@ import {
   statusesIn,
 } from "../../domain/deliveries.ts";
 import { TimeSlice } from "../../runtime/event-loop.ts";
-import { mostStreamed, retryDelivery, type StreamedRow, streamedDelivery } from "../drizzle/deliveries.ts";
+import {
+  isUndelivered,
+  mostStreamed,
+  retryDelivery,
+  type StreamedRow,
+  streamedDelivery,
+} from "../drizzle/deliveries.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import { noticeAdder } from "../drizzle/notices.ts";
 import type { Commit } from "./commit.ts";
@@ -85,7 +91,7 @@ export function deliveryLog(
 ): Pick<DeliveryStore, "page" | "find" | "backlog" | "pendingOf"> & {
   one(seq: number): DeliveryRecord | null;
   /** Whether a delivery matches a filter, apart from its event and time of publishing. */
-  matches(seq: number, filter: Parameters<typeof matches>[1]): boolean;
+  matches(seq: number, filter: RowFilter): boolean;
 } {
   const { first, last, since, ofEvent } = deliveryPositions(orm);
   const { inRegion, ofSubscription, undelivered } = deliveryIndexes(db, "DESC");
@@ -130,7 +136,7 @@ export function deliveryLog(
   const attempt = db.prepare<{ number: number }, [number]>(
     "SELECT number FROM attempts WHERE delivery_seq = ? LIMIT 1",
   );
-  const isWanted = (row: LoggedRow, filter: Parameters<typeof matches>[1]): boolean =>
+  const isWanted = (row: LoggedRow, filter: RowFilter): boolean =>
     matches(row, filter) &&
     (filter.status !== "missed" || subscription.get(row.subscription_id) !== null) &&
     (filter.status !== "failing" || attempt.get(row.seq) !== null);
@@ -146,7 +152,7 @@ export function deliveryLog(
     const { application_id, subscription_id, status } = filter;
     if (application_id === null) {
       for (const { seq } of everyDelivery.iterate(floor, top)) yield { seq, isRow: true };
-    } else if (status === "failed" || status === "expired" || status === "missed") {
+    } else if (isUndelivered(status)) {
       for (const { seq } of undelivered.iterate(application_id, floor, top, maxRows))
         yield { seq, isRow: true };
     } else {
@@ -266,8 +272,10 @@ function isWithin(row: LoggedRow, scope: DeliveryScope): boolean {
   return scope.broadcaster_user_id === null || row.broadcaster_user_id === scope.broadcaster_user_id;
 }
 
+type RowFilter = Omit<DeliveryFilter, "event_id" | "after" | "before">;
+
 /** Whether a delivery matches a filter, apart from its event, time, and what its status says beyond the column. */
-function matches(row: LoggedRow, filter: Omit<DeliveryFilter, "event_id" | "after" | "before">): boolean {
+function matches(row: LoggedRow, filter: RowFilter): boolean {
   const { subscription_id, status, type } = filter;
   return (
     isWithin(row, filter) &&

@@ -7,6 +7,7 @@ import type { ReplayStore } from "../../domain/replays.ts";
 import type { SubscriptionList } from "../../domain/subscriptions.ts";
 import type { NewUser, User, UserStore } from "../../domain/users.ts";
 import { once } from "../../runtime/lazily.ts";
+import { isUndelivered } from "../drizzle/deliveries.ts";
 import { columnsOf, type Dialect, excluded } from "../drizzle/dialect.ts";
 import { maxRows, type ReplayRow, replayStore } from "../drizzle/replays.ts";
 import type { OwnStatements } from "../drizzle/subscriptions.ts";
@@ -138,7 +139,7 @@ export function sqliteReplays(db: Database, orm: BunSQLiteDatabase, dialect: Dia
 
   /** Returns candidates from the index, and the number from which the next step reads (`next`). */
   const ahead = ({ application_id, status, position, end }: ReplayRow) => {
-    if (status === "failed" || status === "expired" || status === "missed") {
+    if (isUndelivered(status)) {
       const seqs = undelivered.all(application_id, position, end, maxRows).map(({ seq }) => seq);
       return { seqs, next: seqs.length < maxRows ? end : (seqs.at(-1) ?? 0) + 1 };
     }

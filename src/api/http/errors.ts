@@ -83,7 +83,7 @@ export function replyError(
   }
   const { code, message, details } = error;
   if (code === "unavailable" && !details.isLogged)
-    listener.log.repeated("error", code, message, { request_id, ...errorFields(error) });
+    listener.log.repeated("error", "unavailable", message, { request_id, ...errorFields(error) });
   return replyProblem(requestContext, {
     status: statusOf[code],
     // RFC 6749 has a code of its own for invalid parameters.

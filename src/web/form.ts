@@ -36,8 +36,8 @@ export interface Draft<T> {
   readonly value: T | undefined;
   /** Whether the input is from before the form was opened, and not changed since. */
   readonly isRestored: boolean;
-  /** Replaces the input; undefined drops it. */
-  set(next: T | undefined): void;
+  set(next: T): void;
+  discard(): void;
   /** Returns the present input, also in a function that an earlier rendering made. */
   now(): T | undefined;
 }
@@ -55,6 +55,7 @@ export function useDraft<T extends object>(name: string): Draft<T> {
     value,
     isRestored: value !== undefined && value === restored,
     set: (next) => setDraft(name, next),
+    discard: () => setDraft(name, undefined),
     now: read,
   };
 }
@@ -104,22 +105,19 @@ export function problemsBelow(problems: Problems, name: string): Problems {
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
-/** The names of the text fields. */
-type TextOf<T> = { [Name in keyof T]: T[Name] extends string ? Name : never }[keyof T];
-
 /** The state of a form and of its last submission. */
 interface FormState<T> extends Action {
   /** The values of the fields. */
   readonly values: T;
   /** Sets fields as if they were typed. */
   put(typed: Partial<T>): void;
-  /** The problem of a field; undefined for none. It is then shown there, and not again below the form. */
-  problemAt(name: keyof T & string): string | undefined;
-  /** The properties of a text's `Field`. */
-  at(name: TextOf<T>): {
-    readonly value: string;
+  /** The properties of an input. A problem that is shown at its input is not shown again below the form. */
+  at<Name extends keyof T & string>(
+    name: Name,
+  ): {
+    readonly value: T[Name];
     readonly problem: string | undefined;
-    onInput(value: string): void;
+    onInput(value: T[Name]): void;
   };
 }
 
@@ -143,7 +141,7 @@ export function useForm<T extends object>(
     Object.fromEntries(
       Object.entries(fields).filter(([field, value]) => !isSame(value, known[field as keyof T])),
     ) as Partial<T>;
-  const keep = (fields: Partial<T>) => draft.set(Object.keys(fields).length > 0 ? fields : undefined);
+  const keep = (fields: Partial<T>) => (Object.keys(fields).length > 0 ? draft.set(fields) : draft.discard());
   // Typed values that are now saved are dropped.
   useEffect(() => {
     setSent({});
@@ -167,14 +165,13 @@ export function useForm<T extends object>(
     get fault() {
       return problems.fault;
     },
-    draft: { isRestored: draft.isRestored, discard: () => draft.set(undefined) },
+    draft,
     values,
     put,
-    problemAt: problems.at,
     at: (name) => ({
-      value: values[name] as string,
-      problem: problems.at(String(name)),
-      onInput: (value) => put({ [name]: value } as Partial<T>),
+      value: values[name],
+      problem: problems.at(name),
+      onInput: (value) => put({ [name]: value } as unknown as Partial<T>),
     }),
   };
 }

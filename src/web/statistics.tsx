@@ -28,7 +28,7 @@ export function useRange(): readonly [Range, preact.JSX.Element] {
       isBare
       value={range}
       options={ranges.map((one) => [one, words[one]] as const)}
-      onChange={(range) => setQuery({ range: range === "hour" ? null : range })}
+      onInput={(range) => setQuery({ range: range === "hour" ? null : range })}
     />
   );
   return [range, choice];

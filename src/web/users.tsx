@@ -148,8 +148,8 @@ interface UserPickerProps {
   readonly hint?: string;
   readonly problem?: string | undefined;
   /** The id of the chosen user; null for none. */
-  readonly id: number | null;
-  readonly onChange: (id: number | null) => void;
+  readonly value: number | null;
+  readonly onInput: (id: number | null) => void;
   readonly required?: boolean;
   readonly isWide?: boolean;
 }
@@ -165,7 +165,7 @@ const idIn = (text: string) =>
  * offers the users found (ARIA Authoring Practices, "Editable Combobox With List Autocomplete"). A username or an id
  * that is typed in full is chosen without a further key.
  */
-export function UserPicker({ label, hint, problem, id, onChange, required, isWide }: UserPickerProps) {
+export function UserPicker({ label, hint, problem, value: id, onInput, required, isWide }: UserPickerProps) {
   const source = useUserSource();
   const listId = useId();
   const picked = useRef<FoundUser | null>(null);
@@ -200,7 +200,7 @@ export function UserPicker({ label, hint, problem, id, onChange, required, isWid
   const isRefused = found.data?.isRefused ?? false;
   const text = typed ?? (chosen ? namesOf(chosen) : id === null ? "" : String(id));
 
-  const put = (next: number | null) => next !== id && onChange(next);
+  const put = (next: number | null) => next !== id && onInput(next);
   const choose = (user: FoundUser) => {
     setTyped(null);
     setOpen(false);
@@ -277,7 +277,7 @@ export function UserPicker({ label, hint, problem, id, onChange, required, isWid
   }, [isUnclear]);
   const said = problem ?? own ?? (typed !== null && found.fault ? found.fault.message : undefined);
   return (
-    <FieldFrame label={label} hint={hint} problem={said} isWide={isWide ?? false}>
+    <FieldFrame label={label} hint={hint} problem={said} isWide={isWide}>
       {(common) => (
         <div class="picker">
           <input
@@ -354,8 +354,8 @@ export function QueryUser({
   return (
     <UserPicker
       {...rest}
-      id={idIn(query[name] ?? "")}
-      onChange={(id) => setQuery({ [name]: id === null ? null : String(id) })}
+      value={idIn(query[name] ?? "")}
+      onInput={(id) => setQuery({ [name]: id === null ? null : String(id) })}
     />
   );
 }

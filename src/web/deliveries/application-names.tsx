@@ -38,13 +38,14 @@ const isId = (text: string) => /^[0-9A-Z]{26}$/.test(text);
 
 /** A field that selects an application by name or id. */
 export function ApplicationField({
-  id,
+  value: id,
   problem,
-  onChange,
+  onInput,
 }: {
-  id: string;
+  /** The id of the chosen application; "" for none. */
+  value: string;
   problem?: string | undefined;
-  onChange: (id: string) => void;
+  onInput: (id: string) => void;
 }) {
   const [typed, setTyped] = useState<string | null>(null);
   const name = useApplicationNames(id === "" ? [] : [id]).get(id) ?? id;
@@ -61,7 +62,7 @@ export function ApplicationField({
   const isUnclear = id === "" && (typed ?? "").trim() !== "" && found.data !== null;
   const choose = (next: string, chosen: string) => {
     setTyped(chosen === "" ? next : null);
-    if (chosen !== id) onChange(chosen);
+    if (chosen !== id) onInput(chosen);
   };
   const input = (next: string) => choose(next, isId(next.trim()) ? next.trim() : "");
   const named = choices.find((choice) => choice.name === typed?.trim());

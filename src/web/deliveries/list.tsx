@@ -157,13 +157,13 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
             ["7d", "Last 7 days"],
             ...(filters["after"] ? [["range", "Custom range"] as const] : []),
           ]}
-          onChange={(since) => setFilters({ since, after: null, before: null })}
+          onInput={(since) => setFilters({ since, after: null, before: null })}
         />
         <QueryField label="Event type" name="type" placeholder="Any" list={types} />
         {source.isOfAll && (
           <ApplicationField
-            id={filters["application_id"] ?? ""}
-            onChange={(application_id) => setFilters({ application_id })}
+            value={filters["application_id"] ?? ""}
+            onInput={(application_id) => setFilters({ application_id })}
           />
         )}
         <QueryUser label="Channel" name="broadcaster" />
@@ -174,11 +174,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
         isFlush
         actions={
           <>
-            <Check
-              label="Live"
-              checked={isLive}
-              onChange={(live) => setFilters({ live: live ? "1" : null })}
-            />
+            <Check label="Live" value={isLive} onInput={(live) => setFilters({ live: live ? "1" : null })} />
             {isFiltered && (
               <Button isSmall kind="quiet" icon={X} onClick={clear}>
                 Clear filters

@@ -72,8 +72,8 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
       </p>
       {source.isOfAll && (
         <ApplicationField
-          id={application}
-          onChange={change(setApplication)}
+          value={application}
+          onInput={change(setApplication)}
           problem={count.fault?.fields["application_id"]}
         />
       )}
@@ -96,7 +96,7 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
           label="State"
           value={status}
           options={[["", "Any"], ...statuses.map((one) => [one, one] as const)]}
-          onChange={change(setStatus)}
+          onInput={change(setStatus)}
         />
       </div>
       {(filters.type || filters.subscription_id || filters.broadcaster) && (

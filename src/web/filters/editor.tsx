@@ -14,7 +14,6 @@ import { Since, Time } from "../parts/time.tsx";
 import { to } from "../places.ts";
 import {
   type ConditionJson,
-  type ConditionName,
   conditionsFor,
   type FilterField,
   type FilterForm,
@@ -73,7 +72,7 @@ export function FilterEditor({ type, of: source, onSaved, onClose }: FilterEdito
               label="Event type"
               value={key}
               options={free.map((one) => [one, one] as const)}
-              onChange={setChosen}
+              onInput={setChosen}
             />
           )}
         </Draft>
@@ -116,7 +115,7 @@ function Draft({ type, of: source, onSaved, children }: DraftProps) {
     if (missing.length > 0) throw incomplete(missing);
     await source.change(type, condition);
     setSaved(typed);
-    draft.set(undefined);
+    draft.discard();
     toast(`Saved. The filter of ${type} is in force.`);
     onSaved(type);
   });
@@ -137,7 +136,7 @@ function Draft({ type, of: source, onSaved, children }: DraftProps) {
         of={{
           ...save,
           fault: unplaced(save.fault, problems),
-          draft: { isRestored: draft.isRestored, discard: () => draft.set(undefined) },
+          draft,
         }}
         verb="Save"
       >
@@ -256,7 +255,7 @@ function Lines({ form, fields, places, problems, onChange }: LinesProps) {
             ["all", "all of these conditions"],
             ["any", "any of these conditions"],
           ]}
-          onChange={(join) => onChange({ ...form, join: join as FilterForm["join"] })}
+          onInput={(join) => onChange({ ...form, join })}
         />
       )}
       <div class="stack" ref={list}>
@@ -317,7 +316,7 @@ function LineFields({ line, fields, problem, onChange, children }: LineFieldsPro
           label="Field"
           value={JSON.stringify(line.path)}
           options={fields.map(({ path }) => [JSON.stringify(path), path.join(".")] as const)}
-          onChange={(path) => onChange(lineAt(line, JSON.parse(path), fields))}
+          onInput={(path) => onChange(lineAt(line, JSON.parse(path), fields))}
         />
         {children}
       </div>
@@ -326,14 +325,14 @@ function LineFields({ line, fields, problem, onChange, children }: LineFieldsPro
           label="Condition"
           value={condition}
           options={conditionsFor(field?.kind ?? "any")}
-          onChange={(next) => onChange({ ...line, condition: next as ConditionName })}
+          onInput={(condition) => onChange({ ...line, condition })}
         />
         {isChoice && (
           <Select
             label="Value"
             value={value}
             options={[["", "Choose"], ...choices.map((one) => [String(one), String(one)] as const)]}
-            onChange={(value) => onChange({ ...line, value })}
+            onInput={(value) => onChange({ ...line, value })}
           />
         )}
         {!isChoice && hasValue(condition) && (

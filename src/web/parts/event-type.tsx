@@ -120,14 +120,14 @@ export function useTypeChoice<Type extends EventType>(types: readonly Type[]) {
         value={name}
         problem={types.length > 0 && !type ? `There is no event type ${name}.` : undefined}
         options={[...new Set([...types.map((one) => one.name), name])].map(same)}
-        onChange={(event) => setQuery({ event, version: null })}
+        onInput={(event) => setQuery({ event, version: null })}
       />
       {versions.length > 1 && (
         <Select
           label="Version"
           value={String(type?.version)}
           options={versions.map(({ version }) => same(String(version)))}
-          onChange={(version) => setQuery({ version })}
+          onInput={(version) => setQuery({ version })}
         />
       )}
     </>

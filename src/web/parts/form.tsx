@@ -37,9 +37,10 @@ interface FramedInput {
   readonly "aria-describedby": string | undefined;
 }
 
-interface FieldFrameProps extends Pick<FieldProps, "label" | "hint" | "problem" | "isWide"> {
+interface FieldFrameProps extends Pick<FieldProps, "label" | "hint" | "problem"> {
+  readonly isWide?: boolean | undefined;
   /** Whether the label is only for screen readers. */
-  readonly isBare?: boolean;
+  readonly isBare?: boolean | undefined;
   /** Renders the input. */
   readonly children: (input: FramedInput) => ComponentChildren;
 }
@@ -77,7 +78,7 @@ export function Field(props: FieldProps) {
   const block = (input: Validated | null) =>
     input?.setCustomValidity(isBlocking && problem ? problemOf(label, problem) : "");
   return (
-    <FieldFrame label={label} hint={hint} problem={problem} isWide={isWide ?? false}>
+    <FieldFrame label={label} hint={hint} problem={problem} isWide={isWide}>
       {(input) => {
         const common = {
           ...rest,
@@ -111,30 +112,31 @@ function problemOf(label: string, problem: string): string {
   return /^[A-Z]/.test(problem) ? problem : `${label} ${problem}`;
 }
 
-interface SelectProps {
+interface SelectProps<Value extends string> {
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly problem?: string | undefined;
-  readonly value: string;
+  readonly value: Value;
   readonly disabled?: boolean;
   /** Whether the label is only for screen readers. */
   readonly isBare?: boolean;
-  readonly options: readonly (readonly [value: string, text: string])[];
-  readonly onChange: (value: string) => void;
+  readonly options: readonly (readonly [value: Value, text: string])[];
+  readonly onInput: (value: Value) => void;
 }
 
-export function Select({ label, hint, problem, isBare, value, options, onChange, disabled }: SelectProps) {
+export function Select<Value extends string>(props: SelectProps<Value>) {
+  const { label, hint, problem, isBare, value, options, onInput, disabled = false } = props;
   return (
-    <FieldFrame label={label} hint={hint} problem={problem} isBare={isBare ?? false}>
+    <FieldFrame label={label} hint={hint} problem={problem} isBare={isBare}>
       {(input) => (
         <select
           {...input}
           value={value}
-          disabled={disabled ?? false}
-          onChange={(event) => onChange((event.target as HTMLSelectElement).value)}
+          disabled={disabled}
+          onChange={(event) => onInput(event.currentTarget.value as Value)}
         >
-          {options.map(([one, text]) => (
-            <option value={one} key={one} selected={one === value}>
+          {options.map(([option, text]) => (
+            <option value={option} key={option} selected={option === value}>
               {text}
             </option>
           ))}
@@ -147,18 +149,18 @@ export function Select({ label, hint, problem, isBare, value, options, onChange,
 interface CheckProps {
   readonly label: ComponentChildren;
   readonly problem?: string | undefined;
-  readonly checked: boolean;
-  readonly onChange: (checked: boolean) => void;
+  readonly value: boolean;
+  readonly onInput: (value: boolean) => void;
 }
 
-export function Check({ label, problem, checked, onChange }: CheckProps) {
+export function Check({ label, problem, value, onInput }: CheckProps) {
   return (
     <label class="check">
       <input
         type="checkbox"
-        checked={checked}
+        checked={value}
         aria-invalid={problem ? true : undefined}
-        onChange={() => onChange(!checked)}
+        onChange={() => onInput(!value)}
       />
       <span>
         {label}
@@ -168,7 +170,38 @@ export function Check({ label, problem, checked, onChange }: CheckProps) {
   );
 }
 
-type InQuery<Props> = Omit<Props, "value" | "onInput" | "onChange"> & { readonly name: string };
+interface ChecksProps<Value extends string> {
+  readonly label: string;
+  /** Whether the label is only for screen readers. */
+  readonly isBare?: boolean;
+  readonly problem?: string | undefined;
+  readonly options: readonly (readonly [value: Value, label: ComponentChildren])[];
+  readonly value: readonly Value[];
+  readonly onInput: (value: Value[]) => void;
+}
+
+/** A list of values of which any may be chosen. */
+export function Checks<Value extends string>(props: ChecksProps<Value>) {
+  const { label, isBare, problem, options, value, onInput } = props;
+  return (
+    <fieldset class="stack tight">
+      <legend class={isBare ? "visually-hidden" : "label"}>{label}</legend>
+      {options.map(([option, text]) => (
+        <Check
+          key={option}
+          label={text}
+          value={value.includes(option)}
+          onInput={(isChosen) =>
+            onInput(isChosen ? [...value, option] : value.filter((other) => other !== option))
+          }
+        />
+      ))}
+      {problem && <small class="problem">{problemOf(label, problem)}</small>}
+    </fieldset>
+  );
+}
+
+type InQuery<Props> = Omit<Props, "value" | "onInput"> & { readonly name: string };
 
 /** A field whose value is the parameter `name` of the URL. */
 export function QueryField({ name, ...rest }: InQuery<FieldProps>) {
@@ -177,9 +210,9 @@ export function QueryField({ name, ...rest }: InQuery<FieldProps>) {
 }
 
 /** A selection that is the parameter `name` of the URL. */
-export function QuerySelect({ name, ...rest }: InQuery<SelectProps>) {
+export function QuerySelect({ name, ...rest }: InQuery<SelectProps<string>>) {
   const [query, setQuery] = useQuery();
-  return <Select {...rest} value={query[name] ?? ""} onChange={(value) => setQuery({ [name]: value })} />;
+  return <Select {...rest} value={query[name] ?? ""} onInput={(value) => setQuery({ [name]: value })} />;
 }
 
 /** The single text filter of a list, the parameter `name` of the URL. */

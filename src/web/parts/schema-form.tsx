@@ -10,26 +10,23 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
-  readonly description?: string;
+  readonly description?: string | undefined;
   readonly minimum?: number;
   readonly maximum?: number;
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Edits a value by its JSON Schema, as a form or as JSON. Lists and other nested values are always edited as JSON. */
-export function SchemaForm({
-  schema,
-  value,
-  problems = {},
-  onChange,
-}: {
-  schema: object;
-  value: Json;
+interface SchemaFormProps {
+  readonly schema: Schema;
+  readonly value: Json;
   /** The problems of the value and of its parts, as `problemsBelow` names them. */
-  problems?: Problems;
-  onChange: (value: Json) => void;
-}) {
+  readonly problems?: Problems;
+  readonly onInput: (value: Json) => void;
+}
+
+/** Edits a value by its JSON Schema, as a form or as JSON. Lists and other nested values are always edited as JSON. */
+export function SchemaForm({ schema, value, problems = {}, onInput }: SchemaFormProps) {
   const [isText, setText] = useState(false);
   return (
     <div class="stack">
@@ -45,26 +42,16 @@ export function SchemaForm({
           value={value}
           rows={16}
           problem={listed(problems, "Correct these values:\n")}
-          onChange={(next) => onChange(next as Json)}
+          onInput={onInput}
         />
       ) : (
-        <Members schema={schema as Schema} value={value} problems={problems} onChange={onChange} />
+        <Members schema={schema} value={value} problems={problems} onInput={onInput} />
       )}
     </div>
   );
 }
 
-function Members({
-  schema,
-  value,
-  problems,
-  onChange,
-}: {
-  schema: Schema;
-  value: Json;
-  problems: Problems;
-  onChange: (value: Json) => void;
-}) {
+function Members({ schema, value, problems, onInput }: Required<SchemaFormProps>) {
   const members = Object.entries(schema.properties ?? {}).map(([name, member]) => ({
     name,
     member,
@@ -83,7 +70,7 @@ function Members({
           schema={member}
           value={value[name]}
           problems={below}
-          onChange={(next) => onChange({ ...value, [name]: next })}
+          onInput={(next) => onInput({ ...value, [name]: next })}
         />
       ))}
     </div>
@@ -103,21 +90,32 @@ interface MemberProps {
   readonly schema: Schema;
   readonly value: unknown;
   readonly problems: Problems;
-  readonly onChange: (value: unknown) => void;
+  readonly onInput: (value: unknown) => void;
 }
 
-function Member({ name, schema, value, problems, onChange }: MemberProps) {
+function Member({ name, schema, value, problems, onInput }: MemberProps) {
   const options = schema.anyOf?.filter(({ type }) => type !== "null") ?? [];
   const isNullable = options.length < (schema.anyOf?.length ?? 0);
   const [only] = options;
   const choices = schema.enum ?? literals(options);
   const problem = listed(problems);
-  if (choices) return <Choice {...{ name, schema, value, problems, onChange }} choices={choices} />;
-  const known =
+  if (choices) {
+    return (
+      <Select
+        label={name}
+        hint={schema.description}
+        problem={problem}
+        value={JSON.stringify(value)}
+        options={choices.map((choice) => [JSON.stringify(choice), String(choice)])}
+        onInput={(text) => onInput(JSON.parse(text))}
+      />
+    );
+  }
+  const known: Schema =
     only && options.length === 1 ? { ...only, description: schema.description ?? only.description } : schema;
   const isNull = isNullable && value === null;
   if (known.type === "boolean" && !isNull) {
-    return <Check label={name} checked={value === true} problem={problem} onChange={onChange} />;
+    return <Check label={name} value={value === true} problem={problem} onInput={onInput} />;
   }
   if (known.type === "object" && known.properties && typeof value === "object" && value !== null) {
     return (
@@ -125,7 +123,7 @@ function Member({ name, schema, value, problems, onChange }: MemberProps) {
         <summary>
           {name} <small class="muted">{known.description}</small>
         </summary>
-        <Members schema={known as Schema} value={value as Json} problems={problems} onChange={onChange} />
+        <Members schema={known} value={value as Json} problems={problems} onInput={onInput} />
       </details>
     );
   }
@@ -139,32 +137,11 @@ function Member({ name, schema, value, problems, onChange }: MemberProps) {
         type={isNumber ? "number" : "text"}
         placeholder={isNullable ? "null" : ""}
         value={value === undefined || value === null ? "" : String(value)}
-        onInput={(text) => onChange(isNullable && text === "" ? null : read(known as Schema, text))}
+        onInput={(text) => onInput(isNullable && text === "" ? null : read(known, text))}
       />
     );
   }
-  return <JsonField label={name} value={value} rows={3} problem={problem} onChange={onChange} />;
-}
-
-function Choice({
-  name,
-  schema,
-  value,
-  problems,
-  choices,
-  onChange,
-}: MemberProps & { choices: readonly unknown[] }) {
-  const texts = choices.map((choice) => [JSON.stringify(choice), String(choice)] as const);
-  return (
-    <Select
-      label={name}
-      {...(schema.description && { hint: schema.description })}
-      problem={listed(problems)}
-      value={JSON.stringify(value)}
-      options={texts}
-      onChange={(text) => onChange(JSON.parse(text))}
-    />
-  );
+  return <JsonField label={name} value={value} rows={3} problem={problem} onInput={onInput} />;
 }
 
 /** The values of a union of literals; null for other schemas. */
@@ -179,21 +156,17 @@ function read({ type }: Schema, text: string): unknown {
   return text;
 }
 
-/** Edits a value as JSON. Invalid JSON is marked, does not change the value, and the form is not sent with it. */
-export function JsonField({
-  label,
-  value,
-  rows,
-  problem,
-  onChange,
-}: {
-  label: string;
-  value: unknown;
-  rows: number;
+interface JsonFieldProps<Value> {
+  readonly label: string;
+  readonly value: Value;
+  readonly rows: number;
   /** The problem of the value, when its JSON is valid. */
-  problem?: string | undefined;
-  onChange: (value: unknown) => void;
-}) {
+  readonly problem?: string | undefined;
+  readonly onInput: (value: Value) => void;
+}
+
+/** Edits a value as JSON. Invalid JSON is marked, does not change the value, and the form is not sent with it. */
+export function JsonField<Value>({ label, value, rows, problem, onInput }: JsonFieldProps<Value>) {
   const [text, setText] = useState(JSON.stringify(value, null, 2) ?? "");
   const [isBroken, setBroken] = useState(false);
   /** The value that was typed last. */
@@ -208,8 +181,8 @@ export function JsonField({
   const input = (next: string) => {
     setText(next);
     try {
-      typed.current = JSON.parse(next);
-      onChange(typed.current);
+      typed.current = JSON.parse(next) as Value;
+      onInput(typed.current);
       setBroken(false);
     } catch {
       setBroken(true);

@@ -126,7 +126,7 @@ export function RotateDialog({
           ["0", "no time: it may have leaked"],
         ]}
         hint={overlap === "0" ? "Only the new secret is valid, at once." : both}
-        onChange={setOverlap}
+        onInput={setOverlap}
       />
     </FormDialog>
   );

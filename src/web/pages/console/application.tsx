@@ -28,7 +28,7 @@ import {
   number,
   Value,
 } from "../../parts/basics.tsx";
-import { Check, Field, Form, Select } from "../../parts/form.tsx";
+import { Checks, Field, Form, Select } from "../../parts/form.tsx";
 import { Confirm, toast } from "../../parts/overlays.tsx";
 import { List, Read } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -325,8 +325,11 @@ function SubscriptionsOf({
   );
 }
 
-/** The scopes that an application may have. */
-export const scopes = ["users:read", "events:subscribe"] as const;
+/** The scopes that an application may have, as options. */
+export const scopeOptions = [
+  ["users:read", "users:read"],
+  ["events:subscribe", "events:subscribe"],
+] as const;
 const lockable = [
   ["webhook_url", "webhook URL"],
   ["webhook_headers", "webhook headers"],
@@ -337,31 +340,6 @@ const lockable = [
 
 const text = (value: number | null) => (value === null ? "" : String(value));
 const limit = (value: string) => (value.trim() === "" ? null : Number(value));
-const toggled = <T,>(list: readonly T[], one: T): T[] =>
-  list.includes(one) ? list.filter((other) => other !== one) : [...list, one];
-
-/** A selection of scopes. */
-export function ScopeChecks({
-  scopes: chosen,
-  onChange,
-}: {
-  scopes: readonly string[];
-  onChange: (scopes: string[]) => void;
-}) {
-  return (
-    <fieldset class="stack tight">
-      <legend class="label">Scopes</legend>
-      {scopes.map((scope) => (
-        <Check
-          key={scope}
-          label={scope}
-          checked={chosen.includes(scope)}
-          onChange={() => onChange(toggled(chosen, scope))}
-        />
-      ))}
-    </fieldset>
-  );
-}
 
 /** The settings of an application that an operator may change. */
 function ApplicationSettings({ application, onSaved }: { application: Application; onSaved: () => void }) {
@@ -420,20 +398,15 @@ function ApplicationSettings({ application, onSaved }: { application: Applicatio
     toast("Saved. The changes apply from now on.");
     onSaved();
   });
-  const { values, put, at } = form;
+  const { put, at } = form;
   return (
     <Card title="Settings">
       <Form label="Settings" of={form} verb="Save">
         <Field label="Name" required {...at("name")} />
         <Field label="Webhook URL" type="url" {...at("webhook_url")} />
         <Field label="Webhook headers" rows={2} isCode hint={webhookHeadersHint} {...at("webhook_headers")} />
-        <Select
-          label="Delivery method"
-          value={values.delivery}
-          options={deliveryWays}
-          onChange={(value) => put({ delivery: value as Application["delivery"] })}
-        />
-        <ScopeChecks scopes={values.scopes} onChange={(scopes) => put({ scopes })} />
+        <Select label="Delivery method" options={deliveryWays} {...at("delivery")} />
+        <Checks label="Scopes" options={scopeOptions} {...at("scopes")} />
         <Field label="Redirect URIs" rows={3} hint="One per line." {...at("redirect_uris")} />
         <div class="grid small">
           <Field
@@ -459,24 +432,8 @@ function ApplicationSettings({ application, onSaved }: { application: Applicatio
             {...at("webhook_concurrency")}
           />
         </div>
-        <UserPicker
-          label="Owner"
-          hint="The user who manages it. Empty for none."
-          id={values.owner_user_id}
-          problem={form.problemAt("owner_user_id")}
-          onChange={(owner_user_id) => put({ owner_user_id })}
-        />
-        <fieldset class="stack tight">
-          <legend class="label">Locked: its developer cannot change</legend>
-          {lockable.map(([field, words]) => (
-            <Check
-              key={field}
-              label={words}
-              checked={values.locked.includes(field)}
-              onChange={() => put({ locked: toggled(values.locked, field) })}
-            />
-          ))}
-        </fieldset>
+        <UserPicker label="Owner" hint="The user who manages it. Empty for none." {...at("owner_user_id")} />
+        <Checks label="Locked: its developer cannot change" options={lockable} {...at("locked")} />
       </Form>
       {removal.dialog}
     </Card>

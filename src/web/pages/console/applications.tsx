@@ -6,7 +6,7 @@ import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../load.ts";
 import { Button, Card, Empty, Head, number, Status } from "../../parts/basics.tsx";
-import { Field, NoMatch, QueryField, QuerySelect, Select } from "../../parts/form.tsx";
+import { Checks, Field, NoMatch, QueryField, QuerySelect, Select } from "../../parts/form.tsx";
 import { FormDialog } from "../../parts/overlays.tsx";
 import { SecretDialog } from "../../parts/secret.tsx";
 import { List } from "../../parts/table.tsx";
@@ -14,7 +14,7 @@ import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
 import { inText } from "../../text.ts";
 import { UserPicker } from "../../users.tsx";
-import { ScopeChecks, scopes } from "./application.tsx";
+import { scopeOptions } from "./application.tsx";
 import { useOperator } from "./operator.tsx";
 
 type Application = components["schemas"]["ListedApplication"];
@@ -139,7 +139,7 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
     name: "",
     webhook_url: "",
     client_type: "confidential",
-    scopes: scopes as readonly string[],
+    scopes: scopeOptions.map(([scope]) => scope),
     redirect_uris: "",
     owner_user_id: null as number | null,
   };
@@ -150,7 +150,7 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
       const body = {
         name,
         client_type: client_type as "confidential" | "public",
-        scopes: [...scopes],
+        scopes,
         redirect_uris: redirect_uris.split(/\s+/).filter(Boolean),
         ...(webhook_url !== "" && { webhook_url }),
         ...(owner_user_id !== null && { owner_user_id }),
@@ -183,14 +183,13 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
       />
       <Select
         label="Type"
-        value={form.values.client_type}
         options={[
           ["confidential", "confidential: runs on a server and can keep a secret"],
           ["public", "public: runs on the devices of its users"],
         ]}
-        onChange={(client_type) => form.put({ client_type })}
+        {...form.at("client_type")}
       />
-      <ScopeChecks scopes={form.values.scopes} onChange={(scopes) => form.put({ scopes })} />
+      <Checks label="Scopes" options={scopeOptions} {...form.at("scopes")} />
       <Field
         label="Redirect URIs"
         rows={2}
@@ -200,9 +199,7 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
       <UserPicker
         label="Owner"
         hint="The user who manages it, and can sign in to the portal with their account. Empty for none."
-        id={form.values.owner_user_id}
-        problem={form.problemAt("owner_user_id")}
-        onChange={(owner_user_id) => form.put({ owner_user_id })}
+        {...form.at("owner_user_id")}
       />
     </FormDialog>
   );

@@ -291,7 +291,7 @@ export function Audit() {
           ]}
         />
         <QuerySelect label="Change" name="action" options={[["", "Any change"], ...actions]} />
-        <ApplicationField id={application ?? ""} onChange={(application) => setQuery({ application })} />
+        <ApplicationField value={application ?? ""} onInput={(application) => setQuery({ application })} />
         <QueryUser label="User" name="user" />
         <QueryField
           label="By key"

@@ -152,20 +152,8 @@ function Registration({
         {...form.at("version")}
       />
       <Field label="Description" {...form.at("description")} />
-      <JsonField
-        label="JSON Schema"
-        rows={10}
-        value={schema}
-        problem={form.problemAt("schema")}
-        onChange={(next) => form.put({ schema: next as Json })}
-      />
-      <JsonField
-        label="Example"
-        rows={6}
-        value={form.values.example}
-        problem={form.problemAt("example")}
-        onChange={(next) => form.put({ example: next as Json })}
-      />
+      <JsonField label="JSON Schema" rows={10} {...form.at("schema")} />
+      <JsonField label="Example" rows={6} {...form.at("example")} />
       {broken.length > 0 && (
         <Notice tone="warn" title="Receivers of this version may break:">
           <p>{broken.join(", ")}. Register a new version instead.</p>

@@ -121,11 +121,10 @@ function CreateDialog({ onClose, onDone }: { onClose: () => void; onDone: () => 
     setKey((await done(admin.POST("/admin/v1/keys", { body }))).key);
     onDone();
   });
-  const { name, role, days } = form.values;
   if (key !== null)
     return (
       <SecretDialog
-        title={`The key of ${inText(name)}`}
+        title={`The key of ${inText(form.values.name)}`}
         secrets={{ "Operator key": key }}
         onClose={onClose}
       />
@@ -135,17 +134,15 @@ function CreateDialog({ onClose, onDone }: { onClose: () => void; onDone: () => 
       <Field label="Name" required hint="The person or program that will use it." {...form.at("name")} />
       <Select
         label="Role"
-        value={role}
         options={[
           ["reader", "reader: can view everything, and change nothing"],
           ["publisher", "publisher: only the platform's data and events"],
           ["operator", "operator: can do everything"],
         ]}
-        onChange={(value) => form.put({ role: value as Key["role"] })}
+        {...form.at("role")}
       />
       <Select
         label="Expires after"
-        value={days}
         options={[
           ["1", "1 day"],
           ["30", "30 days"],
@@ -153,7 +150,7 @@ function CreateDialog({ onClose, onDone }: { onClose: () => void; onDone: () => 
           ["365", "1 year"],
           ["", "never"],
         ]}
-        onChange={(days) => form.put({ days })}
+        {...form.at("days")}
       />
     </FormDialog>
   );

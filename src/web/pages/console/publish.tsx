@@ -112,7 +112,7 @@ function EventForm({ type, channel, children }: EventFormProps) {
     setPublished(null);
     const answer = await done(admin.POST("/admin/v1/events", { body: event }));
     setSample(data);
-    draft.set(undefined);
+    draft.discard();
     if ("deliveries" in answer) setPublished(answer);
   };
   const problems = problemsOf(ask.fault);
@@ -121,7 +121,7 @@ function EventForm({ type, channel, children }: EventFormProps) {
     get fault() {
       return problems.fault;
     },
-    draft: { isRestored: draft.isRestored, discard: () => draft.set(undefined) },
+    draft,
   };
   const shown = receivers.data;
   return (
@@ -135,7 +135,7 @@ function EventForm({ type, channel, children }: EventFormProps) {
             required
             problem={problems.at("broadcaster_user_id")}
           />
-          <SchemaForm schema={schema} value={data} problems={problems.under("data")} onChange={draft.set} />
+          <SchemaForm schema={schema} value={data} problems={problems.under("data")} onInput={draft.set} />
           <p class="muted" role="status">
             {channel === null
               ? "Choose a channel to see how many applications get the event."

@@ -34,8 +34,8 @@ export function Settings() {
         actions={
           <Check
             label="Only changed settings"
-            checked={isChanged}
-            onChange={(on) => setQuery({ changed: on ? "1" : null })}
+            value={isChanged}
+            onInput={(on) => setQuery({ changed: on ? "1" : null })}
           />
         }
       >

@@ -35,8 +35,8 @@ export function Subscriptions() {
         <QueryUser label="Channel" name="broadcaster" />
         <QueryField label="Event type" name="event" placeholder="channel.followed" />
         <ApplicationField
-          id={application_id ?? ""}
-          onChange={(application_id) => setQuery({ application_id })}
+          value={application_id ?? ""}
+          onInput={(application_id) => setQuery({ application_id })}
         />
       </div>
       <Card isFlush>

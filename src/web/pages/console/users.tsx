@@ -226,11 +226,7 @@ function Correction({ user, onSaved }: { user: UserRecord; onSaved: () => void }
         <Field label="Username" {...form.at("username")} />
         <Field label="Display name" {...form.at("display_name")} />
         <Field label="Bio" rows={4} {...form.at("bio")} />
-        <Check
-          label="Verified by the platform"
-          checked={form.values.is_verified}
-          onChange={(is_verified) => form.put({ is_verified })}
-        />
+        <Check label="Verified by the platform" {...form.at("is_verified")} />
         <p class="muted small">The next import from the platform overwrites these fields.</p>
       </Form>
       {isAsking && (

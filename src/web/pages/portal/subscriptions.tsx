@@ -5,7 +5,7 @@ import { api, done, Fault } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import { pageSize, useLoad } from "../../load.ts";
 import { Button, Card, Empty, Head, LinkButton, Notice, number } from "../../parts/basics.tsx";
-import { Check, QueryField } from "../../parts/form.tsx";
+import { Checks, QueryField } from "../../parts/form.tsx";
 import { Confirm, FormDialog, toast } from "../../parts/overlays.tsx";
 import { List } from "../../parts/table.tsx";
 import { to, useQuery } from "../../places.ts";
@@ -174,8 +174,6 @@ function SubscribeDialog({
     onClose();
   });
   const { channel, events } = form.values;
-  const toggle = (name: string) =>
-    form.put({ events: events.includes(name) ? events.filter((one) => one !== name) : [...events, name] });
   return (
     <FormDialog
       title="Subscribe"
@@ -184,28 +182,18 @@ function SubscribeDialog({
       disabled={events.length === 0 || channel === null}
       onClose={onClose}
     >
-      <UserPicker
-        label="Channel"
-        required
-        id={channel}
-        problem={form.problemAt("channel")}
-        onChange={(channel) => form.put({ channel })}
+      <UserPicker label="Channel" required {...form.at("channel")} />
+      <Checks
+        label="Events"
+        isBare
+        options={newest.map(({ name, description }) => [
+          name,
+          <>
+            {name} <small class="muted">{description}</small>
+          </>,
+        ])}
+        {...form.at("events")}
       />
-      <fieldset class="stack tight">
-        <legend class="visually-hidden">Events</legend>
-        {newest.map(({ name, description }) => (
-          <Check
-            key={name}
-            label={
-              <>
-                {name} <small class="muted">{description}</small>
-              </>
-            }
-            checked={events.includes(name)}
-            onChange={() => toggle(name)}
-          />
-        ))}
-      </fieldset>
     </FormDialog>
   );
 }

@@ -82,7 +82,7 @@ function Sample({ type, children }: { type: EventType; children: ComponentChildr
       <Card>
         <Form label="Sample" of={send} verb="Send the sample" icon={Send}>
           {children}
-          <SchemaForm schema={type.schema} value={data} onChange={setData} />
+          <SchemaForm schema={type.schema} value={data} onInput={setData} />
         </Form>
       </Card>
       <div class="stack wide">

@@ -126,10 +126,9 @@ function Settings({ application }: { application: OwnApplication }) {
         />
         <Select
           label="Delivery method"
-          value={form.values.delivery}
           options={deliveryWays}
           {...lockable("delivery", "The event stream is for programs that cannot receive webhooks.")}
-          onChange={(value) => form.put({ delivery: value as OwnApplication["delivery"] })}
+          {...form.at("delivery")}
         />
         <Field
           label="Redirect URIs"

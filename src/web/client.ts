@@ -148,6 +148,15 @@ export async function openStream(
   throw faultOf(await response.json().catch(() => null), response.status);
 }
 
+/** The members that have a value. */
+type NonEmpty<T> = { [Name in keyof T]?: Exclude<T[Name], undefined | null | ""> };
+
+/** Returns parameters without those that are undefined, null or the empty text. */
+export function nonEmpty<T extends object>(parameters: T): NonEmpty<T> {
+  const pairs = Object.entries(parameters).filter(([, value]) => (value ?? "") !== "");
+  return Object.fromEntries(pairs) as NonEmpty<T>;
+}
+
 /** Converts a thrown value into a `Fault`. */
 export function asFault(error: unknown): Fault {
   if (error instanceof Fault) return error;

@@ -170,26 +170,21 @@ export const webhookHeadersHint =
 const isMasked = (value: string) => /^•+$/.test(value);
 
 /** Returns headers, by name, as lines. */
-export function headerLines(headers: Readonly<Record<string, string>>): string {
+function headerLines(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)
     .join("\n");
 }
 
-/** The saved headers by name, and the webhook URL before and after the change. */
-interface SavedHeaders {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly url: string | null;
-  readonly nextUrl: string;
-}
-
 /**
  * Returns the changes that lines make to saved headers: new values by name, and null for headers without a line. Masked
  * values are no changes, unless the URL is of another origin: then they are included, and the API refuses them.
+ * @param nextUrl the webhook URL after the change
  */
-export function headerChanges(
+function headerChanges(
   lines: string,
-  { headers: saved, url, nextUrl }: SavedHeaders,
+  { webhook_headers: saved, webhook_url: url }: WebhookSettings,
+  nextUrl: string,
 ): Record<string, string | null> {
   const pairs = lines
     .split("\n")
@@ -207,3 +202,27 @@ export function headerChanges(
     ...pairs.filter((one) => !isKept(one)),
   ]);
 }
+
+/** The settings of an application that its developer may change, as both APIs have them. */
+interface WebhookSettings {
+  readonly webhook_url: string | null;
+  readonly webhook_headers: Readonly<Record<string, string>>;
+  readonly delivery: "webhook" | "stream" | "both";
+  readonly redirect_uris: readonly string[];
+}
+
+/** Returns settings as the values of a form. */
+export const webhookFields = (settings: WebhookSettings) => ({
+  webhook_url: settings.webhook_url ?? "",
+  webhook_headers: headerLines(settings.webhook_headers),
+  delivery: settings.delivery,
+  redirect_uris: settings.redirect_uris.join("\n"),
+});
+
+/** Returns the body of a request that changes saved settings to the values of a form. */
+export const webhookBody = (fields: ReturnType<typeof webhookFields>, saved: WebhookSettings) => ({
+  webhook_url: fields.webhook_url || null,
+  webhook_headers: headerChanges(fields.webhook_headers, saved, fields.webhook_url),
+  delivery: fields.delivery,
+  redirect_uris: fields.redirect_uris.split(/\s+/).filter(Boolean),
+});

@@ -105,6 +105,11 @@ export function problemsBelow(problems: Problems, name: string): Problems {
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
+/** Returns the parts of a body that belong to changed fields. */
+export function changed<Body extends object>(body: Body, changes: object): Partial<Body> {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => name in changes)) as Partial<Body>;
+}
+
 /** The state of a form and of its last submission. */
 interface FormState<T> extends Action {
   /** The values of the fields. */

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { asFault, type Fault, hasExpired, reconnects } from "./client.ts";
+import { asFault, type Fault, hasExpired, nonEmpty, reconnects } from "./client.ts";
 import { changesOf, isAwaited, isLive, type Topic } from "./live.ts";
 import { keepPages, keptPages } from "./parts/kept-place.ts";
 
@@ -158,7 +158,7 @@ export function useList<Row>(
   const [rest, setRest] = useState<{ readonly of: unknown; readonly all: Rows<Row> } | null>(null);
   const behind = async (before: Rows<Row>, signal: AbortSignal): Promise<Rows<Row>> => {
     const { cursor } = before;
-    const { data, pagination } = await read({ limit: pageSize, ...(cursor && { cursor }) }, signal);
+    const { data, pagination } = await read({ limit: pageSize, ...nonEmpty({ cursor }) }, signal);
     return { rows: [...before.rows, ...data], pages: before.pages + 1, cursor: pagination.cursor };
   };
   const loaded = useLoad<Rows<Row>>(

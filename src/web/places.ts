@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { base } from "./client.ts";
+import { base, nonEmpty } from "./client.ts";
 import { isolated } from "./text.ts";
 
 /*
@@ -23,8 +23,7 @@ type Query = Readonly<Record<string, string | null | undefined>>;
 export const to = (path: string, query: Query = {}): string => withQuery(base + path, query);
 
 function withQuery(path: string, query: Query): string {
-  const pairs = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
-  const text = new URLSearchParams(pairs).toString();
+  const text = new URLSearchParams(nonEmpty(query) as Record<string, string>).toString();
   return path + (text && `?${text}`);
 }
 

@@ -1,7 +1,8 @@
 import { RefreshCw, X } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { minute } from "../../domain/time.ts";
+import { day, hour, minute } from "../../domain/time.ts";
+import { nonEmpty } from "../client.ts";
 import { type Loaded, type Rows, useList, useLoad } from "../load.ts";
 import { Button, Card, Empty, FaultNotice, Head, number, Status } from "../parts/basics.tsx";
 import { Check, NoMatch, QueryField, QuerySelect, Select } from "../parts/form.tsx";
@@ -15,7 +16,13 @@ import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
 export const ReplayDialog = later(async () => (await import("./replay.tsx")).ReplayDialog);
 
 const statuses = ["pending", "delivered", "failed", "expired", "canceled", "missed", "failing"] as const;
-const times = { "15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080 } as const;
+/** The periods that a filter offers, with their lengths. */
+const periods = [
+  ["15m", "Last 15 minutes", 15 * minute],
+  ["1h", "Last hour", hour],
+  ["24h", "Last 24 hours", day],
+  ["7d", "Last 7 days", 7 * day],
+] as const;
 /** The most rows of the live tail. */
 const tailRows = 10_000;
 
@@ -102,19 +109,17 @@ function useDeliveryColumns(
 function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
   const { status, type, subscription_id, event_id, application_id, broadcaster, since, after, before } =
     filters;
-  const minutes = since && since in times ? times[since as keyof typeof times] : null;
-  const from = minutes === null ? after : new Date(Date.now() - minutes * minute).toISOString();
-  const known = statuses.find((one) => one === status);
-  return {
-    ...(known && { status: known }),
-    ...(type && { type }),
-    ...(subscription_id && { subscription_id }),
-    ...(event_id && { event_id }),
-    ...(application_id && { application_id }),
-    ...(broadcaster && { broadcaster: Number(broadcaster) }),
-    ...(from && { after: from }),
-    ...(before && { before }),
-  };
+  const [, , ms] = periods.find(([name]) => name === since) ?? [];
+  return nonEmpty({
+    status: statuses.find((known) => known === status),
+    type,
+    subscription_id,
+    event_id,
+    application_id,
+    broadcaster: broadcaster && Number(broadcaster),
+    after: ms === undefined ? after : new Date(Date.now() - ms).toISOString(),
+    before,
+  });
 }
 
 export function DeliveriesPage({ types = [] }: DeliveriesProps) {
@@ -151,10 +156,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
           value={filters["since"] ?? (filters["after"] ? "range" : "")}
           options={[
             ["", "Any time"],
-            ["15m", "Last 15 minutes"],
-            ["1h", "Last hour"],
-            ["24h", "Last 24 hours"],
-            ["7d", "Last 7 days"],
+            ...periods.map(([name, words]) => [name, words] as const),
             ...(filters["after"] ? [["range", "Custom range"] as const] : []),
           ]}
           onInput={(since) => setFilters({ since, after: null, before: null })}

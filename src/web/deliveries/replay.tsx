@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { day, minute } from "../../domain/time.ts";
+import { nonEmpty } from "../client.ts";
 import { useAction } from "../load.ts";
 import { Bar, Button, FaultNotice, Notice, number } from "../parts/basics.tsx";
 import { Field, Select } from "../parts/form.tsx";
@@ -20,7 +21,7 @@ function localInput(ms: number): string {
 export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onClose: () => void }) {
   const source = useDeliveries();
   const now = Date.now();
-  const [status, setStatus] = useState<string>(filters.status ?? "missed");
+  const [status, setStatus] = useState<(typeof statuses)[number] | "">(filters.status ?? "missed");
   const [application, setApplication] = useState(filters.application_id ?? "");
   const [from, setFrom] = useState(localInput(filters.after ? Date.parse(filters.after) : now - day));
   const [until, setUntil] = useState(localInput(filters.before ? Date.parse(filters.before) : now + minute));
@@ -30,20 +31,24 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
     from: new Date(from).toISOString(),
     to: new Date(until).toISOString(),
     ...(source.isOfAll && { application_id: application }),
-    ...(status !== "" && { status: status as (typeof statuses)[number] }),
-    ...(filters.type && { type: filters.type }),
-    ...(filters.subscription_id && { subscription_id: filters.subscription_id }),
-    ...(filters.broadcaster && { broadcaster_user_id: filters.broadcaster }),
+    ...nonEmpty({
+      status,
+      type: filters.type,
+      subscription_id: filters.subscription_id,
+      broadcaster_user_id: filters.broadcaster,
+    }),
     dry_run: false,
   });
   const count = useAction(async () => setCounted(await source.replay({ ...input(), dry_run: true })));
   const start = useAction(async () => setRunning(await source.replay(input())));
   useFollow(counted, setCounted);
   useFollow(running, setRunning);
-  const change = (set: (value: string) => void) => (value: string) => {
-    set(value);
-    setCounted(null);
-  };
+  const change =
+    <Value,>(set: (value: Value) => void) =>
+    (value: Value) => {
+      set(value);
+      setCounted(null);
+    };
   if (running) return <Progress replay={running} onClose={onClose} />;
   const isCounting = count.isBusy || counted?.state === "running";
   return (

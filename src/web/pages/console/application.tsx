@@ -5,15 +5,15 @@ import { LatestDeliveries } from "../../deliveries/list.tsx";
 import {
   deliveryWays,
   EndpointNotice,
-  headerChanges,
-  headerLines,
   PendingFigures,
   useMissed,
   useUrlRemoval,
+  webhookBody,
+  webhookFields,
   webhookHeadersHint,
 } from "../../endpoint.tsx";
 import { FilterList } from "../../filters/later.ts";
-import { useForm } from "../../form.ts";
+import { changed, useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { type Loaded, useAction, useLoad } from "../../load.ts";
 import {
@@ -345,12 +345,9 @@ const limit = (value: string) => (value.trim() === "" ? null : Number(value));
 function ApplicationSettings({ application, onSaved }: { application: Application; onSaved: () => void }) {
   const { id } = application;
   const saved = {
+    ...webhookFields(application),
     name: application.name,
-    webhook_url: application.webhook_url ?? "",
-    webhook_headers: headerLines(application.webhook_headers),
-    delivery: application.delivery,
     scopes: application.scopes,
-    redirect_uris: application.redirect_uris.join("\n"),
     rate_limit: text(application.rate_limit),
     subscription_limit: text(application.subscription_limit),
     webhook_concurrency: text(application.webhook_concurrency),
@@ -359,42 +356,19 @@ function ApplicationSettings({ application, onSaved }: { application: Applicatio
   };
   const removal = useUrlRemoval();
   const form = useForm(`application ${id}`, saved, async (changes, values) => {
-    const {
-      name,
-      webhook_url,
-      webhook_headers,
-      delivery,
-      scopes,
-      redirect_uris,
-      locked,
-      owner_user_id,
-      ...limits
-    } = changes;
-    const numbers = Object.entries(limits).map(([field, value]) => [field, limit(value)]);
     if (Object.keys(changes).length === 0) return toast("Nothing was changed.");
-    if (webhook_url === "" && !(await removal.ask())) return false;
-    const body = {
-      ...(name !== undefined && { name }),
-      ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
-      ...(webhook_headers !== undefined && {
-        webhook_headers: headerChanges(webhook_headers, {
-          headers: application.webhook_headers,
-          url: application.webhook_url,
-          nextUrl: values.webhook_url,
-        }),
-      }),
-      ...(delivery && { delivery }),
-      ...(scopes && { scopes }),
-      ...(redirect_uris !== undefined && { redirect_uris: redirect_uris.split(/\s+/).filter(Boolean) }),
-      ...(locked && { locked }),
-      ...(owner_user_id !== undefined && { owner_user_id }),
-      ...Object.fromEntries(numbers),
+    if (changes.webhook_url === "" && !(await removal.ask())) return false;
+    const all = {
+      ...values,
+      ...webhookBody(values, application),
+      rate_limit: limit(values.rate_limit),
+      subscription_limit: limit(values.subscription_limit),
+      webhook_concurrency: limit(values.webhook_concurrency),
     };
-    const changed = await done(
-      admin.PATCH("/admin/v1/applications/{id}", { params: { path: { id } }, body }),
-    );
+    const body = changed(all, changes);
+    const answer = await done(admin.PATCH("/admin/v1/applications/{id}", { params: { path: { id } }, body }));
     // Typed values of headers are masked after they are saved.
-    put({ webhook_headers: headerLines(changed.webhook_headers) });
+    put({ webhook_headers: webhookFields(answer).webhook_headers });
     toast("Saved. The changes apply from now on.");
     onSaved();
   });

@@ -1,7 +1,7 @@
 import { Plus } from "lucide";
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { admin, done } from "../../client.ts";
+import { admin, done, nonEmpty } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../load.ts";
@@ -36,10 +36,7 @@ export function Applications() {
   const [query] = useQuery();
   const [isCreating, setCreating] = useState(false);
   const { find = "", state = "" } = query;
-  const filters = {
-    ...(find.trim() && { find: find.trim() }),
-    ...(state in states && { state: state as State }),
-  };
+  const filters = nonEmpty({ find: find.trim(), state: state in states ? (state as State) : null });
   const list = useList<Application>(
     (page, signal) =>
       done(admin.GET("/admin/v1/applications", { params: { query: { ...filters, ...page } }, signal })),
@@ -152,8 +149,7 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
         client_type: client_type as "confidential" | "public",
         scopes,
         redirect_uris: redirect_uris.split(/\s+/).filter(Boolean),
-        ...(webhook_url !== "" && { webhook_url }),
-        ...(owner_user_id !== null && { owner_user_id }),
+        ...nonEmpty({ webhook_url, owner_user_id }),
       };
       setMade(await done(admin.POST("/admin/v1/applications", { body })));
     },

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { auditedActions } from "../../../domain/audited-actions.ts";
 import { day } from "../../../domain/time.ts";
-import { admin, dataOf, done } from "../../client.ts";
+import { admin, dataOf, done, nonEmpty } from "../../client.ts";
 import { ApplicationField } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useList, useLoad } from "../../load.ts";
@@ -16,7 +16,12 @@ import { namesOf, QueryUser, useUsers } from "../../users.tsx";
 
 type Entry = components["schemas"]["AuditEntry"];
 
-const days = { "1d": 1, "7d": 7, "30d": 30 } as const;
+/** The periods that the filter offers, with their lengths. */
+const periods = [
+  ["1d", "Last 24 hours", day],
+  ["7d", "Last 7 days", 7 * day],
+  ["30d", "Last 30 days", 30 * day],
+] as const;
 
 /** The URL of the changed object's page; null when it has none. */
 function hrefOf({ object, object_id, object_name, changes }: Entry): string | null {
@@ -255,18 +260,9 @@ export function Audit() {
   // A link in the dialog leads to this page with other filters.
   useEffect(() => setOpened(null), [JSON.stringify(query)]);
   const { action, application, user, key, object, object_id, since } = query;
-  const filters = {
-    ...(action && { action }),
-    ...(application && { application }),
-    ...(user && { user }),
-    ...(key && { key }),
-    ...(object && { object }),
-    ...(object_id && { object_id }),
-    ...(since &&
-      since in days && {
-        after: new Date(Date.now() - days[since as keyof typeof days] * day).toISOString(),
-      }),
-  };
+  const [, , ms] = periods.find(([name]) => name === since) ?? [];
+  const after = ms === undefined ? null : new Date(Date.now() - ms).toISOString();
+  const filters = nonEmpty({ action, application, user, key, object, object_id, after });
   const list = useList<Entry>(
     (page, signal) =>
       done(admin.GET("/admin/v1/audit", { params: { query: { ...filters, ...page } }, signal })),
@@ -283,12 +279,7 @@ export function Audit() {
         <QuerySelect
           label="Time"
           name="since"
-          options={[
-            ["", "Any time"],
-            ["1d", "Last 24 hours"],
-            ["7d", "Last 7 days"],
-            ["30d", "Last 30 days"],
-          ]}
+          options={[["", "Any time"], ...periods.map(([name, words]) => [name, words] as const)]}
         />
         <QuerySelect label="Change" name="action" options={[["", "Any change"], ...actions]} />
         <ApplicationField value={application ?? ""} onInput={(application) => setQuery({ application })} />

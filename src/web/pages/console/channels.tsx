@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { admin, done } from "../../client.ts";
+import { admin, done, nonEmpty } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { type Listed, useList, useLoad } from "../../load.ts";
 import { Card, Empty, Head, number } from "../../parts/basics.tsx";
@@ -97,7 +97,7 @@ export function Channels() {
   const wanted = find.trim();
   const list = useList<Channel>(
     (page, signal) => {
-      const query = { ...page, ...(wanted && { find: wanted }) };
+      const query = { ...page, ...nonEmpty({ find: wanted }) };
       return done(admin.GET("/admin/v1/channels/search", { params: { query }, signal }));
     },
     [wanted],
@@ -145,10 +145,10 @@ const offered = 100;
 /** All livestreams, the most watched first. */
 export function Livestreams() {
   const [{ broadcaster, category }] = useQuery();
-  const filters = {
-    ...(broadcaster && { user_id: Number(broadcaster) }),
-    ...(category && { category_id: Number(category) }),
-  };
+  const filters = nonEmpty({
+    user_id: broadcaster && Number(broadcaster),
+    category_id: category && Number(category),
+  });
   const list = useList<Livestream>(
     (page, signal) =>
       done(admin.GET("/admin/v1/livestreams/search", { params: { query: { ...filters, ...page } }, signal })),

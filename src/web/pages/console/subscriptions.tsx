@@ -1,4 +1,4 @@
-import { admin, done } from "../../client.ts";
+import { admin, done, nonEmpty } from "../../client.ts";
 import { ApplicationField, useApplicationNames } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../load.ts";
@@ -15,11 +15,8 @@ type Subscription = components["schemas"]["NamedSubscription"];
 export function Subscriptions() {
   const [query, setQuery] = useQuery();
   const { broadcaster, event, application_id } = query;
-  const filters = {
-    ...(broadcaster && { broadcaster_user_id: Number(broadcaster) }),
-    ...(event && { event }),
-    ...(application_id && { application_id }),
-  };
+  const broadcaster_user_id = broadcaster && Number(broadcaster);
+  const filters = nonEmpty({ broadcaster_user_id, event, application_id });
   const list = useList<Subscription>(
     (page, signal) =>
       done(admin.GET("/admin/v1/subscriptions", { params: { query: { ...filters, ...page } }, signal })),

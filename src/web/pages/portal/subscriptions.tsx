@@ -1,7 +1,7 @@
 import { Plus } from "lucide";
 import { useState } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
-import { api, done, Fault } from "../../client.ts";
+import { api, done, Fault, nonEmpty } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import { pageSize, useLoad } from "../../load.ts";
 import { Button, Card, Empty, Head, LinkButton, Notice, number } from "../../parts/basics.tsx";
@@ -124,11 +124,7 @@ async function subscriptionsOf(broadcaster: number | null, signal: AbortSignal) 
   const found: Subscription[] = [];
   let cursor = "";
   for (let page = 0; page < maxPages; page++) {
-    const query = {
-      ...(broadcaster !== null && { broadcaster_user_id: broadcaster }),
-      limit: pageSize,
-      ...(cursor && { cursor }),
-    };
+    const query = { limit: pageSize, ...nonEmpty({ broadcaster_user_id: broadcaster, cursor }) };
     const answer = await done(api.GET("/public/v1/application/subscriptions", { params: { query }, signal }));
     found.push(...answer.data);
     cursor = answer.pagination.cursor;

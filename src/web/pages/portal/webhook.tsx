@@ -2,12 +2,12 @@ import { useEffect, useState } from "preact/hooks";
 import { api, base, done } from "../../client.ts";
 import {
   deliveryWays,
-  headerChanges,
-  headerLines,
   useUrlRemoval,
+  webhookBody,
+  webhookFields,
   webhookHeadersHint,
 } from "../../endpoint.tsx";
-import { useForm } from "../../form.ts";
+import { changed, useForm } from "../../form.ts";
 import { Button, Card, Head } from "../../parts/basics.tsx";
 import { Code, Tabs } from "../../parts/code.tsx";
 import { Field, Form, Select } from "../../parts/form.tsx";
@@ -72,39 +72,18 @@ function useFieldOfQuery(): void {
 
 function Settings({ application }: { application: OwnApplication }) {
   const { reload } = useApplication();
-  const { webhook_url, delivery, redirect_uris, locked } = application;
-  const saved = {
-    webhook_url: webhook_url ?? "",
-    webhook_headers: headerLines(application.webhook_headers),
-    delivery,
-    redirect_uris: redirect_uris.join("\n"),
-  };
+  const { locked } = application;
   const removal = useUrlRemoval();
   useFieldOfQuery();
-  const form = useForm(
-    "webhook",
-    saved,
-    async ({ webhook_url, webhook_headers, delivery, redirect_uris }, values) => {
-      if (webhook_url === "" && !(await removal.ask())) return false;
-      const body = {
-        ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
-        ...(webhook_headers !== undefined && {
-          webhook_headers: headerChanges(webhook_headers, {
-            headers: application.webhook_headers,
-            url: application.webhook_url,
-            nextUrl: values.webhook_url,
-          }),
-        }),
-        ...(delivery && { delivery }),
-        ...(redirect_uris !== undefined && { redirect_uris: redirect_uris.split(/\s+/).filter(Boolean) }),
-      };
-      const { data } = await done(api.PATCH("/public/v1/application", { body }));
-      // Typed values of headers are masked after they are saved.
-      form.put({ webhook_headers: headerLines(data.webhook_headers) });
-      toast("Saved. The changes apply to all deliveries from now on.");
-      reload();
-    },
-  );
+  const form = useForm("webhook", webhookFields(application), async (changes, values) => {
+    if (changes.webhook_url === "" && !(await removal.ask())) return false;
+    const body = changed(webhookBody(values, application), changes);
+    const { data } = await done(api.PATCH("/public/v1/application", { body }));
+    // Typed values of headers are masked after they are saved.
+    form.put({ webhook_headers: webhookFields(data).webhook_headers });
+    toast("Saved. The changes apply to all deliveries from now on.");
+    reload();
+  });
   const lockable = (field: (typeof locked)[number], hint: string) =>
     locked.includes(field) ? { disabled: true, hint: "Locked by the platform." } : { hint };
   return (

@@ -162,8 +162,7 @@ function NextAttempt({ of: { status, pending, next_attempt_at } }: { of: Pending
   return <Time at={next_attempt_at} />;
 }
 
-/** Webhook headers as the lines of a text field, with masked values. */
-
+/** The hint of the field of webhook headers, which has a header in each line. */
 export const webhookHeadersHint =
   "Sent with every webhook, such as the key of a gateway: Name: value, one per line. Saved values are masked; a line with a masked value keeps it. A webhook URL of another origin needs all of them again.";
 

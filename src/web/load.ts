@@ -69,6 +69,32 @@ export function useLoad<T>(
   return { ...state, reload };
 }
 
+/** The most objects of one look-up by ids. */
+const idsAtOnce = 100;
+
+/**
+ * Returns objects by id. Known objects are not requested again. An id without an entry belongs to no object, or the
+ * object is not known yet, or its look-up was refused.
+ */
+export function useById<Id extends string | number, Found extends { readonly id: Id }>(
+  ids: readonly (Id | null | undefined)[],
+  read: (ids: Id[], signal: AbortSignal) => Promise<readonly Found[]>,
+): ReadonlyMap<Id, Found> {
+  const known = useRef(new Map<Id, Found | null>());
+  const unknown = [...new Set(ids)].filter((id): id is Id => Boolean(id) && !known.current.has(id as Id));
+  const requested = unknown.slice(0, idsAtOnce);
+  useLoad(
+    async (signal) => {
+      if (requested.length === 0) return;
+      const found = await read(requested, signal);
+      for (const id of requested) known.current.set(id, null);
+      for (const object of found) known.current.set(object.id, object);
+    },
+    [requested.join()],
+  );
+  return new Map([...known.current].flatMap(([id, found]) => (found ? [[id, found] as const] : [])));
+}
+
 /** A change that the user requests. */
 export interface Action {
   /** Whether the change is in progress. */

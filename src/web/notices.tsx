@@ -33,7 +33,7 @@ export function NoticesCard({
   read: (limit: number, signal: AbortSignal) => Promise<readonly Entry[]>;
 }) {
   const { data, fault } = useLoad((signal) => read(mostNotices, signal), [], ["notices"]);
-  const names = useApplicationNames((data ?? []).flatMap(({ app_id }) => app_id ?? []));
+  const nameOf = useApplicationNames((data ?? []).map(({ app_id }) => app_id));
   if (fault && !data) return <FaultNotice fault={fault} />;
   if (!data || data.length === 0) return null;
   return (
@@ -53,7 +53,7 @@ export function NoticesCard({
               <>
                 {app_id && (
                   <a class="breaks" href={to(`/applications/${app_id}`)}>
-                    {names.get(app_id) ?? app_id}
+                    {nameOf(app_id)}
                   </a>
                 )}
                 <p>{withLocalTimes(summary)}</p>

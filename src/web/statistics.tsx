@@ -10,24 +10,23 @@ import { useQuery } from "./places.ts";
 type Step = components["schemas"]["DeliveryStep"];
 type Counts = components["schemas"]["DeliveryCounts"];
 
-const ranges = ["hour", "day", "week"] as const;
-export type Range = (typeof ranges)[number];
-const words: Readonly<Record<Range, string>> = {
-  hour: "Last hour",
-  day: "Last 24 hours",
-  week: "Last 7 days",
-};
+const ranges = [
+  ["hour", "Last hour"],
+  ["day", "Last 24 hours"],
+  ["week", "Last 7 days"],
+] as const;
+export type Range = (typeof ranges)[number][0];
 
 /** Returns the time range in the page's URL, and the field that selects it. */
 export function useRange(): readonly [Range, preact.JSX.Element] {
   const [query, setQuery] = useQuery();
-  const range = ranges.find((one) => one === query["range"]) ?? "hour";
+  const [range] = ranges.find(([name]) => name === query["range"]) ?? ranges[0];
   const choice = (
     <Select
       label="Time"
       isBare
       value={range}
-      options={ranges.map((one) => [one, words[one]] as const)}
+      options={ranges}
       onInput={(range) => setQuery({ range: range === "hour" ? null : range })}
     />
   );

@@ -2,8 +2,8 @@ import { swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
 import { version } from "../../runtime/version.ts";
 import { exampleAddresses, type Reader } from "../../web/site/names.ts";
+import type { OpenApiDocument } from "../../web/site/openapi.ts";
 import type { Site } from "../../web/site/pages.ts";
-import type { OpenApiDocument } from "../../web/site/reference.ts";
 import {
   type CompressibleContent,
   cacheableFor,

@@ -1,37 +1,27 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import { admin, dataOf, done } from "../client.ts";
-import { useLoad } from "../load.ts";
+import { useEffect, useState } from "preact/hooks";
+import { admin, dataOf } from "../client.ts";
+import { useById, useLoad } from "../load.ts";
 import { Field } from "../parts/form.tsx";
 import { type Delivery, useDeliveries } from "./source.ts";
 
-const idsAtOnce = 100;
 const offered = 20;
 
 /** Returns the name of a delivery's application; for a deleted application, the id. */
 export type ApplicationOf = (delivery: Pick<Delivery, "app_id">) => string;
 
-/** Returns the names of applications by id. Known names are not requested again. */
-export function useApplicationNames(ids: readonly string[]): ReadonlyMap<string, string> {
-  const known = useRef(new Map<string, string>());
-  const wanted = [...new Set(ids)].filter((id) => !known.current.has(id)).slice(0, idsAtOnce);
-  useLoad(
-    async (signal) => {
-      if (wanted.length === 0) return;
-      const query = { id: wanted, limit: idsAtOnce };
-      const { data } = await done(admin.GET("/admin/v1/applications", { params: { query }, signal }));
-      // A deleted application is shown by its id.
-      for (const id of wanted) known.current.set(id, id);
-      for (const { id, name } of data) known.current.set(id, name);
-    },
-    [wanted.join()],
-  );
-  return known.current;
+/** Returns the name of each application of these ids; for a deleted application, the id. */
+export function useApplicationNames(ids: readonly (string | null | undefined)[]): (id: string) => string {
+  const applications = useById(ids, (id, signal) => {
+    const query = { id, limit: id.length };
+    return dataOf(admin.GET("/admin/v1/applications", { params: { query }, signal }));
+  });
+  return (id) => applications.get(id)?.name ?? id;
 }
 
 /** Returns the applications of deliveries; undefined when all belong to the signed-in application. */
 export function useApplications(rows: readonly Pick<Delivery, "app_id">[]): ApplicationOf | undefined {
-  const names = useApplicationNames(rows.flatMap(({ app_id }) => app_id ?? []));
-  return useDeliveries().isOfAll ? ({ app_id = "" }) => names.get(app_id) ?? app_id : undefined;
+  const nameOf = useApplicationNames(rows.map(({ app_id }) => app_id));
+  return useDeliveries().isOfAll ? ({ app_id = "" }) => nameOf(app_id) : undefined;
 }
 
 const isId = (text: string) => /^[0-9A-Z]{26}$/.test(text);
@@ -48,7 +38,7 @@ export function ApplicationField({
   onInput: (id: string) => void;
 }) {
   const [typed, setTyped] = useState<string | null>(null);
-  const name = useApplicationNames(id === "" ? [] : [id]).get(id) ?? id;
+  const name = useApplicationNames([id])(id);
   const text = typed ?? name;
   const found = useLoad(
     async (signal) => {

@@ -1,3 +1,5 @@
+import type { OpenApiDocument } from "../site/openapi.ts";
+
 /** An entry of the search index: a part of a page, or an operation of the API. */
 export interface Entry {
   /** The name of the page. */
@@ -150,16 +152,10 @@ function excerptOf(text: string, words: readonly Wanted[]): string {
   return `${start > 0 ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`;
 }
 
-interface OpenApiDocument {
-  readonly paths: Readonly<
-    Record<string, Readonly<Record<string, { operationId: string; summary?: string; description?: string }>>>
-  >;
-}
-
 /** The operations of the API reference as entries, found by method, path, summary and description. */
-export function operationsOf({ paths }: OpenApiDocument): Entry[] {
+export function operationsOf({ paths }: Pick<OpenApiDocument, "paths">): Entry[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { operationId, summary = "", description = "" }]) => ({
+    Object.entries(methods).map(([method, { operationId, summary, description = "" }]) => ({
       page: "api",
       title: "API reference",
       heading: `${summary} (${method.toUpperCase()} ${path})`,

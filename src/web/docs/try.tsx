@@ -4,26 +4,12 @@ import { Button, Notice } from "../parts/basics.tsx";
 import { Code } from "../parts/code.tsx";
 import { Field } from "../parts/form.tsx";
 import { Dialog } from "../parts/overlays.tsx";
+import type { OpenApiDocument, Operation, Parameter } from "../site/openapi.ts";
+import { urlOf } from "../site/samples.ts";
 
 /*
  * Sends a request of the API reference from the page. Credentials are kept only while the page is open.
  */
-
-interface Operation {
-  readonly summary: string;
-  readonly security?: readonly Readonly<Record<string, unknown>>[];
-  readonly parameters?: readonly {
-    readonly name?: string;
-    readonly in?: string;
-    readonly required?: boolean;
-    readonly example?: unknown;
-  }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: unknown }>> };
-}
-
-interface OpenApiDocument {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-}
 
 /** What the reader typed: the values of parameters by name, the body, and credentials. */
 interface Typed {
@@ -98,11 +84,13 @@ async function operationAt(docs: string, method: string, path: string): Promise<
 
 function RequestForm(props: RequestProps & { readonly title: string; readonly operation: Operation }) {
   const { docs, method, path, operation, title, onClose } = props;
-  const parameters = (operation.parameters ?? []).filter((one) => one.in === "path" || one.in === "query");
+  const parameters = (operation.parameters ?? []).filter(
+    (one): one is Parameter => "in" in one && (one.in === "path" || one.in === "query"),
+  );
   const [type = "", content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   const [typed, setTyped] = useState<Typed>(() => ({
     values: Object.fromEntries(
-      parameters.map((one) => [one.name ?? "", one.required ? textOf(one.example) : ""]),
+      parameters.map(({ name, required, example }) => [name, required ? textOf(example) : ""]),
     ),
     body: content ? bodyText(type, content.example) : "",
     ...kept,
@@ -146,7 +134,7 @@ function RequestForm(props: RequestProps & { readonly title: string; readonly op
             />
           )
         )}
-        {parameters.map(({ name = "", required = false }) => (
+        {parameters.map(({ name, required = false }) => (
           <Field
             key={name}
             label={name}
@@ -210,16 +198,10 @@ function formOf(lines: string): string {
   ).toString();
 }
 
-function pathOf(
-  path: string,
-  parameters: NonNullable<Operation["parameters"]>,
-  values: Typed["values"],
-): string {
-  const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ""));
-  const query = parameters
-    .filter(({ name = "", in: place }) => place === "query" && values[name])
-    .map(({ name = "" }) => `${name}=${encodeURIComponent(values[name] ?? "")}`);
-  return query.length > 0 ? `${filled}?${query.join("&")}` : filled;
+function pathOf(path: string, parameters: readonly Parameter[], values: Typed["values"]): string {
+  const typed = (place: string) =>
+    parameters.filter((one) => one.in === place).map(({ name }) => ({ name, value: values[name] ?? "" }));
+  return urlOf({ url: path, path: typed("path"), query: typed("query").filter(({ value }) => value !== "") });
 }
 
 async function answerTo(

@@ -58,13 +58,19 @@ export function Button({
     >
       {icon && <Icon of={icon} />}
       {children}
-      {of && (
-        <span class="visually-hidden">
-          {" "}
-          <bdi>{of}</bdi>
-        </span>
-      )}
+      <RowName of={of} />
     </button>
+  );
+}
+
+/** The row of a list that a control belongs to, as the end of the control's accessible name. */
+function RowName({ of }: { of: string | undefined }) {
+  if (!of) return null;
+  return (
+    <span class="visually-hidden">
+      {" "}
+      <bdi>{of}</bdi>
+    </span>
   );
 }
 
@@ -84,12 +90,7 @@ export function LinkButton({
   return (
     <a class={`button ${kind}`} href={href}>
       {children}
-      {of && (
-        <span class="visually-hidden">
-          {" "}
-          <bdi>{of}</bdi>
-        </span>
-      )}
+      <RowName of={of} />
     </a>
   );
 }

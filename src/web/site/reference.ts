@@ -1,4 +1,5 @@
 import { rendered } from "./markdown.ts";
+import type { OpenApiDocument, Operation, Parameter, Ref, Response, Schema } from "./openapi.ts";
 import type { ReferenceParts } from "./pages.ts";
 import { type Call, samplesOf } from "./samples.ts";
 
@@ -6,59 +7,6 @@ import { type Call, samplesOf } from "./samples.ts";
  * The API reference, made from an OpenAPI document: readable and linked without scripts. The script of the pages adds
  * the search, and sends requests.
  */
-
-/** What the reference reads of an OpenAPI 3.1 document. */
-export interface OpenApiDocument {
-  readonly info: { readonly title: string; readonly description: string; readonly version: string };
-  readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string; readonly description?: string }[];
-  readonly paths: Readonly<Record<string, Methods>>;
-  readonly webhooks?: Readonly<Record<string, Methods>>;
-  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>> & {
-    readonly schemas?: Readonly<Record<string, Schema>>;
-  };
-}
-
-type Methods = Readonly<Record<string, Operation>>;
-type Ref = { readonly $ref: string };
-
-interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly tags?: readonly string[];
-  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly "x-roles"?: readonly string[];
-  readonly parameters?: readonly (Parameter | Ref)[];
-  readonly requestBody?: { readonly required?: boolean; readonly content: Contents };
-  readonly responses: Readonly<Record<string, Response | Ref>>;
-}
-
-interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly description?: string;
-  readonly schema: Schema;
-  readonly example?: unknown;
-}
-
-interface Response {
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, unknown>>;
-  readonly content?: Contents;
-}
-
-type Contents = Readonly<
-  Record<
-    string,
-    {
-      readonly schema?: Schema;
-      readonly example?: unknown;
-      readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
-    }
-  >
->;
 
 /** An operation at its place in the document. */
 interface Placed {
@@ -110,7 +58,7 @@ ${groups.map(({ name, all }) => `<strong><a class="contents-group" href="#${tagA
 }
 
 function operationsOf({ paths, webhooks = {} }: OpenApiDocument): Placed[] {
-  const placed = (all: Readonly<Record<string, Methods>>, isWebhook: boolean) =>
+  const placed = (all: OpenApiDocument["paths"], isWebhook: boolean) =>
     Object.entries(all).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
         method: method.toUpperCase(),
@@ -305,36 +253,6 @@ function resolved<Part>(document: OpenApiDocument, part: Part | Ref): Part {
   const found = document.components[kind]?.[name];
   if (found === undefined) throw new Error(`The document has no ${part.$ref}`);
   return resolved(document, found as Part | Ref);
-}
-
-/*
- * JSON Schemas as lists of fields, for the API reference.
- */
-
-/** The keywords that the API reference shows. */
-export interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly description?: string;
-  readonly format?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly additionalProperties?: boolean | Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-  readonly allOf?: readonly Schema[];
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly default?: unknown;
-  readonly example?: unknown;
-  readonly pattern?: string;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
 }
 
 type Schemas = Readonly<Record<string, Schema>>;

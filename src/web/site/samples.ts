@@ -33,7 +33,7 @@ export function samplesOf(call: Call): Sample[] {
 }
 
 /** Returns the URL with its parameters. A list is a repeated parameter. */
-function urlOf({ url, path, query }: Call): string {
+export function urlOf({ url, path, query }: Pick<Call, "url" | "path" | "query">): string {
   const filled = url.replace(/\{(\w+)\}/g, (whole, name) => {
     const value = path.find((one) => one.name === name)?.value;
     return value === undefined ? whole : encodeURIComponent(String(value));

@@ -122,127 +122,150 @@ function longPending(oldest: string | null): string | null {
   return oldest !== null && Date.parse(oldest) < Date.now() - oldPendingMs ? oldest : null;
 }
 
+/** When the last backup was completed; null without one. */
+function lastBackup(backups: readonly Backup[]): string | null {
+  return backups.find(({ status }) => status === "done")?.finished_at ?? null;
+}
+
+/** Something that needs attention, with a link to its remedy. */
+interface Problem {
+  readonly key: string;
+  readonly tone: "bad" | "warn" | "";
+  readonly title: ComponentChildren;
+  readonly text?: ComponentChildren;
+  readonly link?: readonly [href: string, text: string] | null;
+}
+
 interface AttentionProps {
   readonly troubled: readonly Endpoint[];
   /** The backups; null when they cannot be listed. */
   readonly backups: readonly Backup[] | null;
   /** When the oldest pending delivery was published; null unless it is old. */
   readonly oldest: string | null;
-  readonly storage: StorageProblem | null;
+  readonly storage: Problem | null;
   readonly why: string | null;
   readonly findings: readonly Finding[];
 }
 
-/** When the last backup was completed; null without one. */
-function lastBackup(backups: readonly Backup[]): string | null {
-  return backups.find(({ status }) => status === "done")?.finished_at ?? null;
-}
+const toBackups = [to("/backups"), "Go to backups"] as const;
 
-/** The problems, most severe first, each with a link to its remedy. */
+/** The problems, most severe first. */
 function Attention({ troubled, backups, oldest, storage, why, findings }: AttentionProps) {
   const { canChange } = useOperator();
-  const disabled = troubled.filter(({ status }) => status === "disabled");
-  const failing = troubled.filter(({ status }) => status === "failing");
   const [newest] = backups ?? [];
-  const lastAt = lastBackup(backups ?? []);
-  const isBackupOld = backups !== null && (lastAt === null || Date.now() - Date.parse(lastAt) > day);
-  const first = (endpoints: readonly Endpoint[]) => {
-    const [one] = endpoints;
-    return one && to(`/applications/${one.app_id}`);
-  };
-  const listed = (endpoints: readonly Endpoint[]) => {
-    const shown = endpoints.slice(0, 3).map(({ app_name }) => inText(app_name));
-    return endpoints.length > 3 ? `${shown.join(", ")} and ${endpoints.length - 3} more` : shown.join(", ");
-  };
-  const entries: ComponentChildren[] = [];
-  const add = (
-    key: string,
-    tone: "bad" | "warn" | "",
-    title: ComponentChildren,
-    text: ComponentChildren,
-    link: readonly [string, string] | null,
-  ) =>
-    entries.push(
-      <Notice key={key} tone={tone} title={title}>
-        {text && <p>{text}</p>}
-        {link && (
-          <div class="row">
-            <LinkButton href={link[0]}>{link[1]}</LinkButton>
-          </div>
-        )}
-      </Notice>,
-    );
-  const addStorage = ({ tone, title, text }: StorageProblem) =>
-    add("storage", tone, title, text, [to("/backups"), "Go to backups"]);
-  const addFindings = (status: Finding["status"], tone: "bad" | "warn") => {
-    for (const one of findings.filter((one) => one.status === status && !shownSeparately.includes(one.check)))
-      add(
-        `${one.check} ${one.message}`,
-        tone,
-        sentence(one.message),
-        one.advice && sentence(one.advice),
-        linkOf(one),
-      );
-  };
-  if (why) add("ready", "bad", "The server is not ready", why, null);
-  if (backups === null)
-    add("backups", "warn", "The backups cannot be listed", "", [to("/backups"), "View details"]);
-  addFindings("wrong", "bad");
-  if (storage?.tone === "bad") addStorage(storage);
-  if (disabled.length > 0) {
-    const title =
-      disabled.length === 1 ? "An endpoint is disabled" : `${disabled.length} endpoints are disabled`;
-    add(
-      "disabled",
-      "bad",
+  const found = (status: Finding["status"], tone: "bad" | "warn") =>
+    findings
+      .filter((finding) => finding.status === status && !shownSeparately.includes(finding.check))
+      .map((finding) => findingProblem(finding, tone));
+  const problems: readonly (Problem | null | undefined | false | "")[] = [
+    why && { key: "ready", tone: "bad", title: "The server is not ready", text: why },
+    backups === null && {
+      key: "backups",
+      tone: "warn",
+      title: "The backups cannot be listed",
+      link: [to("/backups"), "View details"],
+    },
+    ...found("wrong", "bad"),
+    storage?.tone === "bad" && storage,
+    endpointProblem("disabled", troubled, canChange),
+    storage?.tone === "warn" && storage,
+    endpointProblem("failing", troubled, canChange),
+    newest?.status === "failed" && {
+      key: "backup",
+      tone: "bad",
+      title: "The last backup failed",
+      text: newest.error,
+      link: toBackups,
+    },
+    oldest && {
+      key: "pending",
+      tone: "warn",
+      title: (
+        <>
+          A delivery has been pending since <Time at={oldest} />
+        </>
+      ),
+      text: "Its endpoint is failing, disabled or slow.",
+      link: [to("/deliveries", { status: "pending" }), "View pending deliveries"],
+    },
+    ...found("warning", "warn"),
+    backups !== null && newest?.status !== "running" && backupAge(lastBackup(backups), canChange),
+  ];
+  const shown = problems.filter((problem) => problem instanceof Object);
+  if (shown.length === 0) return <Notice tone="ok" title="Nothing needs attention." />;
+  return (
+    <>
+      {shown.map(({ key, tone, title, text, link }) => (
+        <Notice key={key} tone={tone} title={title}>
+          {text && <p>{text}</p>}
+          {link && (
+            <div class="row">
+              <LinkButton href={link[0]}>{link[1]}</LinkButton>
+            </div>
+          )}
+        </Notice>
+      ))}
+    </>
+  );
+}
+
+/** The problem of the endpoints with this status; null without any. */
+function endpointProblem(
+  status: "disabled" | "failing",
+  troubled: readonly Endpoint[],
+  canChange: boolean,
+): Problem | null {
+  const endpoints = troubled.filter((endpoint) => endpoint.status === status);
+  const [first, another] = endpoints;
+  if (!first) return null;
+  const names = endpoints.slice(0, 3).map(({ app_name }) => inText(app_name));
+  const listed = names.join(", ") + (endpoints.length > 3 ? ` and ${endpoints.length - 3} more` : "");
+  const title = another ? `${endpoints.length} endpoints are ${status}` : `An endpoint is ${status}`;
+  const href = another ? to("/applications", { state: status }) : to(`/applications/${first.app_id}`);
+  if (status === "disabled")
+    return {
+      key: status,
+      tone: "bad",
       title,
-      `${listed(disabled)}. ${disabled.length === 1 ? "Its" : "Their"} deliveries are kept for 3 days.`,
-      [
-        disabled.length === 1 ? (first(disabled) ?? "") : to("/applications", { state: "disabled" }),
-        canChange ? "View and enable" : "View",
-      ],
-    );
-  }
-  if (storage?.tone === "warn") addStorage(storage);
-  if (failing.length > 0) {
-    const title = failing.length === 1 ? "An endpoint is failing" : `${failing.length} endpoints are failing`;
-    add(
-      "failing",
-      "warn",
-      title,
-      `${listed(failing)}. An endpoint is disabled when all attempts have failed for 24 hours.`,
-      [
-        failing.length === 1 ? (first(failing) ?? "") : to("/applications", { state: "failing" }),
-        "View details",
-      ],
-    );
-  }
-  if (newest?.status === "failed")
-    add("backup", "bad", "The last backup failed", newest.error ?? "", [to("/backups"), "Go to backups"]);
-  if (oldest) {
-    add(
-      "pending",
-      "warn",
-      <>
-        A delivery has been pending since <Time at={oldest} />
-      </>,
-      "Its endpoint is failing, disabled or slow.",
-      [to("/deliveries", { status: "pending" }), "View pending deliveries"],
-    );
-  }
-  addFindings("warning", "warn");
-  if (isBackupOld && newest?.status !== "running") {
-    const title = lastAt ? (
-      <>
-        The last backup was created <Time at={lastAt} />
-      </>
-    ) : (
-      "No backups yet"
-    );
-    add("no backup", "", title, null, [to("/backups"), canChange ? "Create a backup" : "Go to backups"]);
-  }
-  if (entries.length === 0) return <Notice tone="ok" title="Nothing needs attention." />;
-  return <>{entries}</>;
+      text: `${listed}. ${another ? "Their" : "Its"} deliveries are kept for 3 days.`,
+      link: [href, canChange ? "View and enable" : "View"],
+    };
+  return {
+    key: status,
+    tone: "warn",
+    title,
+    text: `${listed}. An endpoint is disabled when all attempts have failed for 24 hours.`,
+    link: [href, "View details"],
+  };
+}
+
+/** Says that the last backup is old, or that there is none; null if it is recent. */
+function backupAge(lastAt: string | null, canChange: boolean): Problem | null {
+  if (lastAt !== null && Date.now() - Date.parse(lastAt) <= day) return null;
+  const title = lastAt ? (
+    <>
+      The last backup was created <Time at={lastAt} />
+    </>
+  ) : (
+    "No backups yet"
+  );
+  return {
+    key: "no backup",
+    tone: "",
+    title,
+    link: [to("/backups"), canChange ? "Create a backup" : "Go to backups"],
+  };
+}
+
+function findingProblem(finding: Finding, tone: "bad" | "warn"): Problem {
+  const { check, message, advice } = finding;
+  return {
+    key: `${check} ${message}`,
+    tone,
+    title: sentence(message),
+    text: advice && sentence(advice),
+    link: linkOf(finding),
+  };
 }
 
 /** The page of the console that helps to fix a finding; null without one. */
@@ -305,30 +328,23 @@ type Storage = Omit<components["schemas"]["Storage"], "message">;
 const soonMs = 3 * day;
 const foreseenMs = 30 * day;
 
-interface StorageProblem {
-  readonly tone: "bad" | "warn";
-  readonly title: string;
-  readonly text: string;
-}
-
 /** The problem of the data directory's disk; null without a problem, and when the disk is unknown. */
-function storageProblem({ free_bytes, database_bytes, full_at }: Storage): StorageProblem | null {
+function storageProblem({ free_bytes, database_bytes, full_at }: Storage): Problem | null {
   if (free_bytes === null) return null;
-  const advice = "Delete old backups, keep deliveries for fewer days, or enlarge the disk.";
   const free = `${size(free_bytes)} are free.`;
+  const problem = (tone: "bad" | "warn", title: string, why: string) => {
+    const text = `${why} Delete old backups, keep deliveries for fewer days, or enlarge the disk.`;
+    return { key: "storage", tone, title, text, link: toBackups };
+  };
   if (free_bytes < leastFreeBytes)
-    return {
-      tone: "bad",
-      title: "The disk is nearly full",
-      text: `${free} On a full disk all writes fail. ${advice}`,
-    };
+    return problem("bad", "The disk is nearly full", `${free} On a full disk all writes fail.`);
   const leftMs = full_at === null ? Number.POSITIVE_INFINITY : Date.parse(full_at) - Date.now();
   if (full_at !== null && leftMs < foreseenMs) {
-    const text = `At the rate of the last week, it will be full at ${fullTime(full_at)}. ${free} ${advice}`;
-    return { tone: leftMs < soonMs ? "bad" : "warn", title: "The disk will be full", text };
+    const why = `At the rate of the last week, it will be full at ${fullTime(full_at)}. ${free}`;
+    return problem(leftMs < soonMs ? "bad" : "warn", "The disk will be full", why);
   }
   if (free_bytes < (database_bytes ?? 0) + leastFreeBytes)
-    return { tone: "warn", title: "Not enough disk space for another backup", text: `${free} ${advice}` };
+    return problem("warn", "Not enough disk space for another backup", free);
   return null;
 }
 

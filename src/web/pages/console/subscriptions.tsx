@@ -23,7 +23,7 @@ export function Subscriptions() {
     [query],
     ["subscriptions"],
   );
-  const names = useApplicationNames(list.rows.map(({ app_id }) => app_id));
+  const nameOf = useApplicationNames(list.rows.map(({ app_id }) => app_id));
   const users = useUsers(list.rows.map(({ broadcaster_user_id }) => broadcaster_user_id));
   return (
     <>
@@ -55,7 +55,7 @@ export function Subscriptions() {
           keyOf={({ id }) => id}
           columns={subscriptionColumns(users, ({ app_id }) => ({
             id: app_id,
-            name: names.get(app_id) ?? app_id,
+            name: nameOf(app_id),
           }))}
         />
       </Card>

@@ -101,7 +101,7 @@ function faultOf(body: unknown, status: number): Fault {
     errors = [],
     request_id,
   } = (typeof body === "object" && body ? body : {}) as ErrorBody;
-  const fields = Object.fromEntries(errors.map((one) => [one.field, one.message]));
+  const fields = Object.fromEntries(errors.map(({ field, message }) => [field, message]));
   return new Fault(
     message ?? `The server answered ${status}.`,
     code ?? "unknown",

@@ -18,8 +18,8 @@ import {
 import { type ComponentType, render } from "preact";
 import { Route, Router } from "preact-iso";
 import { admin, base, done } from "./client.ts";
+import { DeliveryPage as Delivery } from "./deliveries/delivery.tsx";
 import { DeliveriesPage } from "./deliveries/list.tsx";
-import { DeliveryPage as Delivery } from "./deliveries/one.tsx";
 import { allDeliveries, DeliverySourceProvider } from "./deliveries/source.ts";
 import { Application } from "./pages/console/application.tsx";
 import { Applications } from "./pages/console/applications.tsx";
@@ -156,7 +156,7 @@ async function searchEverything(text: string, role: Operator["role"]): Promise<r
   if (role !== "publisher") {
     if (/^[0-9A-Z]{26}$/.test(id)) {
       const delivery = await allDeliveries(false)
-        .one(id, signal)
+        .get(id, signal)
         .catch(() => null);
       if (delivery) found.push({ text: delivery.type, kind: "Delivery", href: to(`/deliveries/${id}`) });
       const { data } = await admin.GET("/admin/v1/applications/{id}", { params: { path: { id } }, signal });
@@ -166,9 +166,8 @@ async function searchEverything(text: string, role: Operator["role"]): Promise<r
     const { data: named } = await done(
       admin.GET("/admin/v1/applications", { params: { query: byName }, signal }),
     );
-    for (const one of named) {
-      found.push({ text: one.name, kind: "Application", href: to(`/applications/${one.id}`) });
-    }
+    for (const { id, name } of named)
+      found.push({ text: name, kind: "Application", href: to(`/applications/${id}`) });
   }
   const query = { query: text.slice(0, 100), limit: most };
   const { data } = await done(admin.GET("/admin/v1/users/search", { params: { query }, signal }));

@@ -198,7 +198,7 @@ function headerChanges(
   const isKept = ([name, value]: [string, string]) => isSameOrigin && name in saved && isMasked(value);
   return Object.fromEntries<string | null>([
     ...removed.map((name): [string, null] => [name, null]),
-    ...pairs.filter((one) => !isKept(one)),
+    ...pairs.filter((pair) => !isKept(pair)),
   ]);
 }
 

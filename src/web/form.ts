@@ -74,8 +74,8 @@ export function problemsOf(fault: Fault | null) {
   return {
     /** The problem of a field, of the first item of a list, or of the first named part; undefined for none. */
     at(name: string): string | undefined {
-      const parts = names.filter((one) => one.startsWith(`${name}.`));
-      const key = [name, `${name}[0]`, ...parts].find((one) => one in problems);
+      const parts = names.filter((field) => field.startsWith(`${name}.`));
+      const key = [name, `${name}[0]`, ...parts].find((field) => field in problems);
       if (key === undefined) return undefined;
       shown.add(key);
       const part = key.slice(name.length + 1);
@@ -88,7 +88,7 @@ export function problemsOf(fault: Fault | null) {
       return below;
     },
     get fault(): Fault | null {
-      if (fault === null || names.length === 0 || !names.every((one) => shown.has(one))) return fault;
+      if (fault === null || names.length === 0 || !names.every((field) => shown.has(field))) return fault;
       return new Fault("Correct the marked fields.", fault.code, fault.status);
     },
   };
@@ -98,9 +98,9 @@ export function problemsOf(fault: Fault | null) {
 export function problemsBelow(problems: Problems, name: string): Problems {
   const ends = [undefined, ".", "["];
   const below = Object.entries(problems).filter(
-    ([one]) => one.startsWith(name) && ends.includes(one[name.length]),
+    ([field]) => field.startsWith(name) && ends.includes(field[name.length]),
   );
-  return Object.fromEntries(below.map(([one, message]) => [one.slice(name.length), message]));
+  return Object.fromEntries(below.map(([field, message]) => [field.slice(name.length), message]));
 }
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);

@@ -1,4 +1,4 @@
-import { useApplicationNames } from "./deliveries/application-names.tsx";
+import { useApplicationNames } from "./deliveries/applications.tsx";
 import { useLoad } from "./load.ts";
 import { Card, FaultNotice, Status } from "./parts/basics.tsx";
 import { Table } from "./parts/table.tsx";

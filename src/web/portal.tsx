@@ -2,8 +2,8 @@ import { Activity, Gauge, Inbox, ListFilter, Rss, Send, Shapes, Webhook as Webho
 import { render } from "preact";
 import { Route, Router } from "preact-iso";
 import { api, base, done } from "./client.ts";
+import { DeliveryPage as Delivery } from "./deliveries/delivery.tsx";
 import { DeliveriesPage } from "./deliveries/list.tsx";
-import { DeliveryPage as Delivery } from "./deliveries/one.tsx";
 import { DeliverySourceProvider, ownDeliveries } from "./deliveries/source.ts";
 import { PortalApplication } from "./pages/portal/application.tsx";
 import { EventTypes } from "./pages/portal/event-types.tsx";
@@ -40,7 +40,7 @@ async function search(text: string): Promise<readonly PaletteEntry[]> {
   const found: PaletteEntry[] = [];
   if (/^[0-9A-Z]{26}$/i.test(text)) {
     const delivery = await ownDeliveries
-      .one(text.toUpperCase(), new AbortController().signal)
+      .get(text.toUpperCase(), new AbortController().signal)
       .catch(() => null);
     if (delivery)
       found.push({ text: delivery.type, kind: "Delivery", href: to(`/deliveries/${delivery.id}`) });

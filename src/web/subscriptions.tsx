@@ -8,8 +8,8 @@ import { type FoundUser, UserNames } from "./users.tsx";
 type Subscription = components["schemas"]["NamedSubscription"];
 
 /** The best available name of a subscription's channel. */
-export function channelOf(one: Pick<Subscription, "channel_name" | "username" | "broadcaster_user_id">) {
-  return (one.channel_name ?? one.username ?? String(one.broadcaster_user_id ?? "")) || "all channels";
+export function channelOf({ channel_name, username, broadcaster_user_id: id }: Subscription): string {
+  return (channel_name ?? username ?? String(id ?? "")) || "all channels";
 }
 
 /** The event of a subscription, which leads to its deliveries. */
@@ -26,8 +26,8 @@ export function subscriptionColumns<Row extends Subscription>(
 ): Column<Row>[] {
   const application = applicationOf && {
     name: "Application",
-    show: (one: Row) => {
-      const { id, name } = applicationOf(one);
+    show: (row: Row) => {
+      const { id, name } = applicationOf(row);
       return (
         <a class="cell" href={to(`/applications/${id}`)}>
           {name}
@@ -39,16 +39,16 @@ export function subscriptionColumns<Row extends Subscription>(
     {
       name: "Channel",
       isFilling: true,
-      show: (one) => (
+      show: (row) => (
         <>
           <strong class="cell">
-            <UserNames user={users.get(one.broadcaster_user_id ?? 0)} or={channelOf(one)} />
+            <UserNames user={users.get(row.broadcaster_user_id ?? 0)} or={channelOf(row)} />
           </strong>
-          <small class="cell only-narrow">{eventOf(one)}</small>
+          <small class="cell only-narrow">{eventOf(row)}</small>
         </>
       ),
     },
-    { name: "Event", hide: "narrow", show: (one) => <span class="cell long">{eventOf(one)}</span> },
+    { name: "Event", hide: "narrow", show: (row) => <span class="cell long">{eventOf(row)}</span> },
     ...(application ? [application] : []),
     { name: "Id", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
     { name: "Created", hide: "narrow", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },

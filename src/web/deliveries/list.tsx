@@ -10,7 +10,7 @@ import { type Column, List, later } from "../parts/table.tsx";
 import { duration, Time } from "../parts/time.tsx";
 import { to, useQuery } from "../places.ts";
 import { QueryUser, UserNames, useUsers } from "../users.tsx";
-import { ApplicationField, type ApplicationOf, useApplications } from "./application-names.tsx";
+import { ApplicationField, type ApplicationOf, useApplications } from "./applications.tsx";
 import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
 
 export const ReplayDialog = later(async () => (await import("./replay.tsx")).ReplayDialog);
@@ -50,26 +50,26 @@ function useDeliveryColumns(
     <UserNames user={users.get(id)} or={name ?? String(id)} />
   );
   return [
-    { name: "State", show: (one) => <DeliveryStatus of={one} /> },
+    { name: "State", show: (row) => <DeliveryStatus of={row} /> },
     {
       name: "Event",
       isFilling: true,
-      show: (one) => (
+      show: (row) => (
         <>
-          <a class="cell" href={to(`/deliveries/${one.id}`)}>
-            {one.type}
+          <a class="cell" href={to(`/deliveries/${row.id}`)}>
+            {row.type}
           </a>
           <small class="cell muted only-medium">
-            {channelOf(one)}
+            {channelOf(row)}
             {applicationOf && (
               <span class="only-narrow">
                 {" "}
-                · <bdi>{applicationOf(one)}</bdi>
+                · <bdi>{applicationOf(row)}</bdi>
               </span>
             )}
           </small>
           <small class="cell muted only-narrow">
-            <Time at={one.created_at} /> · {lastResponse(one)}
+            <Time at={row.created_at} /> · {lastResponse(row)}
           </small>
         </>
       ),
@@ -78,9 +78,9 @@ function useDeliveryColumns(
       ? {
           name: "Application",
           hide: "narrow",
-          show: (one) => (
-            <a class="cell" href={to(`/applications/${one.app_id}`)}>
-              {applicationOf(one)}
+          show: (row) => (
+            <a class="cell" href={to(`/applications/${row.app_id}`)}>
+              {applicationOf(row)}
             </a>
           ),
         }
@@ -88,13 +88,13 @@ function useDeliveryColumns(
     {
       name: "Channel",
       hide: "medium",
-      show: (one) => (
-        <a class="cell" href={to("/deliveries", { broadcaster: String(one.broadcaster_user_id) })}>
-          {channelOf(one)}
+      show: (row) => (
+        <a class="cell" href={to("/deliveries", { broadcaster: String(row.broadcaster_user_id) })}>
+          {channelOf(row)}
         </a>
       ),
     },
-    { name: "Last response", hide: "narrow", show: (one) => <span class="cell">{lastResponse(one)}</span> },
+    { name: "Last response", hide: "narrow", show: (row) => <span class="cell">{lastResponse(row)}</span> },
     { name: "Attempts", hide: "medium", isNumber: true, show: ({ attempts }) => attempts.length },
     {
       name: "Published",
@@ -149,7 +149,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
         <QuerySelect
           label="State"
           name="status"
-          options={[["", "Any"], ...statuses.map((one) => [one, one] as const)]}
+          options={[["", "Any"], ...statuses.map((status) => [status, status] as const)]}
         />
         <Select
           label="Published"

@@ -5,7 +5,7 @@ import { useAction } from "../load.ts";
 import { Bar, Button, FaultNotice, Notice, number } from "../parts/basics.tsx";
 import { Field, Select } from "../parts/form.tsx";
 import { Dialog, toast } from "../parts/overlays.tsx";
-import { ApplicationField } from "./application-names.tsx";
+import { ApplicationField } from "./applications.tsx";
 import { type DeliveryQuery, type Replay, type ReplayInput, useDeliveries } from "./source.ts";
 
 const lookEveryMs = 500;
@@ -100,7 +100,7 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
         <Select
           label="State"
           value={status}
-          options={[["", "Any"], ...statuses.map((one) => [one, one] as const)]}
+          options={[["", "Any"], ...statuses.map((known) => [known, known] as const)]}
           onInput={change(setStatus)}
         />
       </div>

@@ -25,7 +25,7 @@ interface DeliverySource {
   /** Whether the log contains the deliveries of all applications. */
   readonly isOfAll: boolean;
   list(query: DeliveryQuery, signal: AbortSignal): Promise<Schemas["DeliveryPage"]>;
-  one(id: string, signal: AbortSignal): Promise<SentDelivery>;
+  get(id: string, signal: AbortSignal): Promise<SentDelivery>;
   retry(id: string): Promise<unknown>;
   replay(input: ReplayInput): Promise<Replay>;
   replayOf(id: string): Promise<Replay>;
@@ -39,7 +39,7 @@ export const ownDeliveries: DeliverySource = {
   canSend: true,
   isOfAll: false,
   list: (query, signal) => done(api.GET("/public/v1/events/deliveries", { params: { query }, signal })),
-  one: (id, signal) => dataOf(api.GET("/public/v1/events/deliveries/{id}", { ...path(id), signal })),
+  get: (id, signal) => dataOf(api.GET("/public/v1/events/deliveries/{id}", { ...path(id), signal })),
   retry: (id) => done(api.POST("/public/v1/events/deliveries/{id}/retry", path(id))),
   replay: (body) => dataOf(api.POST("/public/v1/events/replays", { body })),
   replayOf: (id) => dataOf(api.GET("/public/v1/events/replays/{id}", path(id))),
@@ -51,7 +51,7 @@ export const allDeliveries = (canSend: boolean): DeliverySource => ({
   canSend,
   isOfAll: true,
   list: (query, signal) => done(admin.GET("/admin/v1/deliveries", { params: { query }, signal })),
-  one: (id, signal) => done(admin.GET("/admin/v1/deliveries/{id}", { ...path(id), signal })),
+  get: (id, signal) => done(admin.GET("/admin/v1/deliveries/{id}", { ...path(id), signal })),
   retry: (id) => done(admin.POST("/admin/v1/deliveries/{id}/retry", path(id))),
   replay: ({ application_id = "", ...body }) =>
     done(admin.POST("/admin/v1/replays", { body: { application_id, ...body } })),

@@ -85,7 +85,8 @@ async function operationAt(docs: string, method: string, path: string): Promise<
 function RequestForm(props: RequestProps & { readonly title: string; readonly operation: Operation }) {
   const { docs, method, path, operation, title, onClose } = props;
   const parameters = (operation.parameters ?? []).filter(
-    (one): one is Parameter => "in" in one && (one.in === "path" || one.in === "query"),
+    (parameter): parameter is Parameter =>
+      "in" in parameter && (parameter.in === "path" || parameter.in === "query"),
   );
   const [type = "", content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   const [typed, setTyped] = useState<Typed>(() => ({
@@ -200,7 +201,9 @@ function formOf(lines: string): string {
 
 function pathOf(path: string, parameters: readonly Parameter[], values: Typed["values"]): string {
   const typed = (place: string) =>
-    parameters.filter((one) => one.in === place).map(({ name }) => ({ name, value: values[name] ?? "" }));
+    parameters
+      .filter((parameter) => parameter.in === place)
+      .map(({ name }) => ({ name, value: values[name] ?? "" }));
   return urlOf({ url: path, path: typed("path"), query: typed("query").filter(({ value }) => value !== "") });
 }
 

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { Fault } from "../client.ts";
-import { useDraft } from "../form.ts";
+import { type Problems, useDraft } from "../form.ts";
 import { useAction, useLoad } from "../load.ts";
 import { Button, Card, FaultNotice, Loading, Status } from "../parts/basics.tsx";
 import { Field, Form, Select } from "../parts/form.tsx";
@@ -71,7 +71,7 @@ export function FilterEditor({ type, of: source, onSaved, onClose }: FilterEdito
             <Select
               label="Event type"
               value={key}
-              options={free.map((one) => [one, one] as const)}
+              options={free.map((key) => [key, key] as const)}
               onInput={setChosen}
             />
           )}
@@ -331,7 +331,7 @@ function LineFields({ line, fields, problem, onChange, children }: LineFieldsPro
           <Select
             label="Value"
             value={value}
-            options={[["", "Choose"], ...choices.map((one) => [String(one), String(one)] as const)]}
+            options={[["", "Choose"], ...choices.map((choice) => [String(choice), String(choice)] as const)]}
             onInput={(value) => onChange({ ...line, value })}
           />
         )}
@@ -353,13 +353,13 @@ function LineFields({ line, fields, problem, onChange, children }: LineFieldsPro
   );
 }
 
-/** Problems of a condition by their places in it, such as `content.$startWith`; "" for the whole. */
-export type Problems = Readonly<Record<string, string>>;
-
-/** Returns the problems of a fault by their places in the condition, which has one of these names there. */
+/**
+ * Returns the problems of a fault by their places in the condition, such as `content.$startWith`, "" for the whole. In the
+ * fault, the condition is named `filter`, or has one of these names.
+ */
 export function placed(fault: Fault | null, ...names: readonly string[]): Problems {
   const found = Object.entries(fault?.fields ?? {}).flatMap(([field, message]) => {
-    const name = ["filter", ...names].find((one) => field === one || field.startsWith(`${one}.`));
+    const name = ["filter", ...names].find((known) => field === known || field.startsWith(`${known}.`));
     return name === undefined ? [] : [[field.slice(name.length + 1), message] as const];
   });
   return Object.fromEntries(found);

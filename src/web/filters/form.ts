@@ -82,7 +82,7 @@ export function fieldsOf(schemas: readonly object[]): readonly FilterField[] {
       const inner = name.startsWith("$") ? null : shape.field(name);
       if (!inner || found.length >= maxFields) continue;
       const here = [...path, name];
-      const values = inner.values && [...inner.values].filter((one) => one !== null);
+      const values = inner.values && [...inner.values].filter((value) => value !== null);
       found.push({ path: here, kind: kindOf(inner), values });
       if (here.length < maxDepth) visit(inner, here);
     }
@@ -174,8 +174,8 @@ function operandOf({ condition, value, path }: Line, fields: readonly FilterFiel
     return text;
   };
   if (!hasList(condition)) return read(value);
-  const items = value.split(",").map((one) => one.trim());
-  return items.filter((one) => one !== "").map(read);
+  const items = value.split(",").map((item) => item.trim());
+  return items.filter((item) => item !== "").map(read);
 }
 
 const operatorOf = (condition: ConditionName) => (hasValue(condition) ? condition : "$exist");
@@ -338,7 +338,7 @@ export function inWords(condition: ConditionJson, fields: readonly FilterField[]
 
 /** Returns the paths of the fields that a condition is about. */
 export function pathsOf(condition: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
-  if (Array.isArray(condition)) return distinct(condition.flatMap((one) => pathsOf(one, path)));
+  if (Array.isArray(condition)) return distinct(condition.flatMap((item) => pathsOf(item, path)));
   if (!isObject(condition)) return path.length > 0 ? [path] : [];
   const found = Object.entries(condition).flatMap(([name, inner]) => {
     if (!name.startsWith("$")) return pathsOf(inner, [...path, name]);

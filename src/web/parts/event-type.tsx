@@ -119,7 +119,7 @@ export function useTypeChoice<Type extends EventType>(types: readonly Type[]) {
         label="Event type"
         value={name}
         problem={types.length > 0 && !type ? `There is no event type ${name}.` : undefined}
-        options={[...new Set([...types.map((one) => one.name), name])].map(same)}
+        options={[...new Set([...types.map(({ name }) => name), name])].map(same)}
         onInput={(event) => setQuery({ event, version: null })}
       />
       {versions.length > 1 && (

@@ -95,8 +95,8 @@ export function Field(props: FieldProps) {
             <input {...(common as object)} list={list && `${input.id}-list`} />
             {list && (
               <datalist id={`${input.id}-list`}>
-                {list.map((one) => (
-                  <option value={one} key={one} />
+                {list.map((option) => (
+                  <option value={option} key={option} />
                 ))}
               </datalist>
             )}

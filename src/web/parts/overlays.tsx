@@ -151,8 +151,8 @@ export function Palette({ label, placeholder, known, search, nothing, go, onClos
       clearTimeout(timer);
     };
   }, [wanted]);
-  const shown = [...known(wanted), ...(found ?? [])].slice(0, most);
-  const active = Math.min(chosen, Math.max(0, shown.length - 1));
+  const entries = [...known(wanted), ...(found ?? [])].slice(0, most);
+  const active = Math.min(chosen, Math.max(0, entries.length - 1));
   useEffect(() => {
     document.getElementById(`palette-${active}`)?.scrollIntoView({ block: "nearest" });
   }, [active]);
@@ -162,9 +162,9 @@ export function Palette({ label, placeholder, known, search, nothing, go, onClos
     go(place.href);
   };
   const onKey = (event: KeyboardEvent) => {
-    if (event.key === "ArrowDown") setChosen(Math.min(active + 1, shown.length - 1));
+    if (event.key === "ArrowDown") setChosen(Math.min(active + 1, entries.length - 1));
     else if (event.key === "ArrowUp") setChosen(Math.max(active - 1, 0));
-    else if (event.key === "Enter") leave(shown[active]);
+    else if (event.key === "Enter") leave(entries[active]);
     else return;
     event.preventDefault();
   };
@@ -184,7 +184,7 @@ export function Palette({ label, placeholder, known, search, nothing, go, onClos
         aria-expanded="true"
         aria-controls="palette-list"
         aria-autocomplete="list"
-        aria-activedescendant={shown.length > 0 ? `palette-${active}` : undefined}
+        aria-activedescendant={entries.length > 0 ? `palette-${active}` : undefined}
         placeholder={placeholder}
         value={text}
         onInput={(event) => {
@@ -193,11 +193,11 @@ export function Palette({ label, placeholder, known, search, nothing, go, onClos
         }}
         onKeyDown={onKey}
       />
-      <p role="status" hidden={shown.length > 0}>
-        {shown.length === 0 && (found === null ? "Searching…" : nothing(wanted))}
+      <p role="status" hidden={entries.length > 0}>
+        {entries.length === 0 && (found === null ? "Searching…" : nothing(wanted))}
       </p>
       <div class="options" id="palette-list" role="listbox" aria-label="Found">
-        {shown.map((place, i) => (
+        {entries.map((place, i) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: Enter in the input does the same
           // biome-ignore lint/a11y/useFocusableInteractive: the input keeps the focus
           <div
@@ -245,21 +245,21 @@ export function toast(text: string, undo?: () => unknown): void {
 }
 
 function dismiss(id: number): void {
-  toasts.value = toasts.value.filter((one) => one.id !== id);
+  toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
 export function Toasts() {
   return (
     <div class="toasts" role="status">
-      {toasts.value.map((one) => (
-        <Shown key={one.id} {...one} />
+      {toasts.value.map((toast) => (
+        <ShownToast key={toast.id} {...toast} />
       ))}
     </div>
   );
 }
 
 /** A toast, which stays while the pointer or the focus is on its button. */
-function Shown({ id, text, undo }: Toast) {
+function ShownToast({ id, text, undo }: Toast) {
   const [isHeld, setIsHeld] = useState(false);
   const hold = () => setIsHeld(true);
   const release = () => setIsHeld(false);

@@ -57,9 +57,9 @@ function Members({ schema, value, problems, onInput }: Required<SchemaFormProps>
     member,
     below: problemsBelow(problems, `.${name}`),
   }));
-  const shown = members.flatMap(({ name, below }) => Object.keys(below).map((rest) => `.${name}${rest}`));
+  const placed = members.flatMap(({ name, below }) => Object.keys(below).map((rest) => `.${name}${rest}`));
   // A field that the schema does not have, for example, is in no member.
-  const others = Object.fromEntries(Object.entries(problems).filter(([rest]) => !shown.includes(rest)));
+  const others = Object.fromEntries(Object.entries(problems).filter(([rest]) => !placed.includes(rest)));
   return (
     <div class="stack">
       {listed(others) && <p class="bad">{listed(others)}</p>}
@@ -146,8 +146,8 @@ function Member({ name, schema, value, problems, onInput }: MemberProps) {
 
 /** The values of a union of literals; null for other schemas. */
 function literals(options: readonly Schema[]): readonly unknown[] | null {
-  if (options.length < 2 || options.some((one) => one.const === undefined)) return null;
-  return options.map((one) => one.const);
+  if (options.length < 2 || options.some((option) => option.const === undefined)) return null;
+  return options.map((option) => option.const);
 }
 
 function read({ type }: Schema, text: string): unknown {

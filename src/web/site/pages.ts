@@ -60,7 +60,7 @@ export const namesOf = (site: Site): readonly string[] =>
  */
 export function documentHtml(site: Site, name: string, page: RenderedPage): string {
   const pages = groupsOf(site).flatMap((group) => group.pages);
-  const at = pages.findIndex((one) => one.name === name);
+  const at = pages.findIndex((listed) => listed.name === name);
   const main = `<article class="prose">${branded(site, led(site, page.html))}</article>
 ${besideHtml(name, pages[at - 1], pages[at + 1])}`;
   return frame(site, name, page.title, main, branded(site, onPage(page.sections)));

@@ -20,15 +20,15 @@ const text = (plain: string) => Bun.escapeHTML(plain);
 
 /** Returns the parts of the page. Throws when the document refers to a component that it does not have. */
 export function referenceOf(document: OpenApiDocument): ReferenceParts {
-  const placed = operationsOf(document);
+  const operations = operationsOf(document);
   const { title, description, version } = document.info;
   const introduction = rendered(description, (path) => path);
   const groups = document.tags
-    .map((tag) => ({ ...tag, all: placed.filter(({ operation }) => operation.tags?.[0] === tag.name) }))
+    .map((tag) => ({ ...tag, all: operations.filter(({ operation }) => operation.tags?.[0] === tag.name) }))
     .filter(({ all }) => all.length > 0);
   const contents = groups.map(
     ({ name, all }) => `<h3><a href="#${tagAnchor(name)}">${text(name)}</a></h3>
-<ul>${all.map((one) => `<li><a href="#${anchorOf(one)}">${callHtml(one)}<span>${text(one.operation.summary)}</span></a></li>`).join("")}</ul>`,
+<ul>${all.map((placed) => `<li><a href="#${anchorOf(placed)}">${callHtml(placed)}<span>${text(placed.operation.summary)}</span></a></li>`).join("")}</ul>`,
   );
   const sections = groups.map(
     ({
@@ -37,7 +37,7 @@ export function referenceOf(document: OpenApiDocument): ReferenceParts {
       all,
     }) => `<section><h2 id="${tagAnchor(name)}"><a href="#${tagAnchor(name)}">${text(name)}</a></h2>
 ${markdown(description)}
-${all.map((one) => operationHtml(document, one)).join("\n")}</section>`,
+${all.map((placed) => operationHtml(document, placed)).join("\n")}</section>`,
   );
   const main = `<article class="prose reference">
 <h1>${text(title)} API</h1>
@@ -52,7 +52,7 @@ ${schemasHtml(document)}
   const links = onPage.map(({ heading, anchor }) => `<a href="#${anchor}">${text(heading)}</a>`);
   const aside = `<nav class="contents" aria-label="On this page"><strong>On this page</strong>${links.join("")}
 <a href="#operations">Operations</a>
-${groups.map(({ name, all }) => `<strong><a class="contents-group" href="#${tagAnchor(name)}">${text(name)}</a></strong>${all.map((one) => `<a href="#${anchorOf(one)}">${text(one.operation.summary)}</a>`).join("")}`).join("")}
+${groups.map(({ name, all }) => `<strong><a class="contents-group" href="#${tagAnchor(name)}">${text(name)}</a></strong>${all.map((placed) => `<a href="#${anchorOf(placed)}">${text(placed.operation.summary)}</a>`).join("")}`).join("")}
 <strong><a class="contents-group" href="#objects">Objects</a></strong></nav>`;
   return { title: `${title} API`, main, aside };
 }
@@ -79,21 +79,21 @@ const markdown = (source: string) => rendered(source, (path) => path).html;
 
 const callHtml = ({ method, path }: Placed) => `<code class="call"><b>${method}</b> ${text(path)}</code>`;
 
-function operationHtml(document: OpenApiDocument, one: Placed): string {
-  const { operation, isWebhook, method, path } = one;
-  const anchor = anchorOf(one);
+function operationHtml(document: OpenApiDocument, placed: Placed): string {
+  const { operation, isWebhook, method, path } = placed;
+  const anchor = anchorOf(placed);
   const parameters = (operation.parameters ?? []).map((parameter) =>
     resolved<Parameter>(document, parameter),
   );
   const data = isWebhook ? "" : ` data-method="${method}" data-path="${text(path)}"`;
   return `<section class="operation" id="${anchor}" aria-labelledby="${anchor}-name"${data}>
 <h3 id="${anchor}-name"><a href="#${anchor}">${text(operation.summary)}</a></h3>
-<p>${callHtml(one)}</p>
+<p>${callHtml(placed)}</p>
 ${markdown(operation.description ?? "")}
 ${accessHtml(operation)}
 ${parametersHtml(document, parameters, isWebhook ? "Headers" : "Parameters")}
 ${bodyHtml(document, operation, isWebhook)}
-${isWebhook ? "" : samplesHtml(document, one, parameters)}
+${isWebhook ? "" : samplesHtml(document, placed, parameters)}
 ${responsesHtml(document, operation, isWebhook)}
 </section>`;
 }
@@ -212,10 +212,10 @@ function samplesHtml(
     method,
     url: (document.servers[0]?.url ?? "") + path,
     path: parameters
-      .filter((one) => one.in === "path")
+      .filter((parameter) => parameter.in === "path")
       .map(({ name, example }) => ({ name, value: example })),
     query: parameters
-      .filter((one) => one.in === "query" && isRequired(one))
+      .filter((parameter) => parameter.in === "query" && isRequired(parameter))
       .map(({ name, example, schema }) => ({ name, value: example ?? schema.example ?? "" })),
     body: body === undefined ? null : { type, example: body.example ?? {} },
     access: accessOf(operation),
@@ -281,7 +281,8 @@ function typeHtml(schemas: Schemas, schema: Schema): string {
   if (schema.const !== undefined) return code(schema.const);
   if (schema.enum) return schema.enum.map(code).join(" or ");
   const options = optionsOf(schema);
-  if (options.length > 0) return [...new Set(options.map((one) => typeHtml(schemas, one)))].join(" or ");
+  if (options.length > 0)
+    return [...new Set(options.map((option) => typeHtml(schemas, option)))].join(" or ");
   const types = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
   const words = types.map((type) => {
     if (type === "array") return schema.items ? `array of ${typeHtml(schemas, schema.items)}` : "array";
@@ -326,7 +327,7 @@ function inner(schema: Schema): readonly Schema[] {
 function fieldHtml(schemas: Schemas, { name, schema, isRequired, place = "" }: Field): string {
   const facts = [place, isRequired ? "required" : "", limits(schema)].filter(Boolean);
   const description = schema.description ? markdown(schema.description) : "";
-  const below = inner(schema).map((one) => listHtml(schemas, one));
+  const below = inner(schema).map((part) => listHtml(schemas, part));
   return `<div class="field-name"><code class="field-key">${text(name)}</code> <span class="field-type">${typeHtml(schemas, schema)}</span>${facts
     .map((fact) => ` <small class="field-fact">${fact}</small>`)
     .join("")}</div>${description}${below.join("")}`;
@@ -337,7 +338,7 @@ function listHtml(schemas: Schemas, { properties = {}, required = [], allOf = []
     ([name, schema]) =>
       `<li>${fieldHtml(schemas, { name, schema, isRequired: required.includes(name) })}</li>`,
   );
-  const parts = allOf.flatMap(inner).map((one) => listHtml(schemas, one));
+  const parts = allOf.flatMap(inner).map((part) => listHtml(schemas, part));
   return (items.length > 0 ? `<ul class="fields">${items.join("")}</ul>` : "") + parts.join("");
 }
 
@@ -345,7 +346,7 @@ function listHtml(schemas: Schemas, { properties = {}, required = [], allOf = []
 function allHtml(schemas: Schemas, schema: Schema): string {
   const name = namedBy(schema);
   const fields = name === undefined ? schema : (schemas[name] ?? schema);
-  const lists = inner(fields).map((one) => listHtml(schemas, one));
+  const lists = inner(fields).map((part) => listHtml(schemas, part));
   const isNamed = name !== undefined || schema.items !== undefined;
   return (isNamed ? `<p>${typeHtml(schemas, schema)}</p>` : "") + lists.join("");
 }

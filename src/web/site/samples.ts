@@ -35,11 +35,11 @@ export function samplesOf(call: Call): Sample[] {
 /** Returns the URL with its parameters. A list is a repeated parameter. */
 export function urlOf({ url, path, query }: Pick<Call, "url" | "path" | "query">): string {
   const filled = url.replace(/\{(\w+)\}/g, (whole, name) => {
-    const value = path.find((one) => one.name === name)?.value;
+    const value = path.find((argument) => argument.name === name)?.value;
     return value === undefined ? whole : encodeURIComponent(String(value));
   });
   const pairs = query.flatMap(({ name, value }) =>
-    (Array.isArray(value) ? value : [value]).map((one) => `${name}=${encodeURIComponent(String(one))}`),
+    (Array.isArray(value) ? value : [value]).map((item) => `${name}=${encodeURIComponent(String(item))}`),
   );
   return pairs.length > 0 ? `${filled}?${pairs.join("&")}` : filled;
 }
@@ -111,7 +111,7 @@ function python(call: Call): string {
   else if (body) args.push(`data=${JSON.stringify(body.example)}`);
   const read = method === "DELETE" ? "" : "\nanswer = response.json()";
   return `import requests\n\nresponse = requests.${method.toLowerCase()}(\n${args
-    .map((one) => `    ${one.replaceAll("\n", "\n    ")},\n`)
+    .map((argument) => `    ${argument.replaceAll("\n", "\n    ")},\n`)
     .join("")})\nresponse.raise_for_status()${read}`;
 }
 
@@ -122,8 +122,8 @@ function pythonValue(value: unknown, indent = ""): string {
   if (typeof value !== "object") return JSON.stringify(value);
   const deeper = `${indent}    `;
   const items = Array.isArray(value)
-    ? value.map((one) => pythonValue(one, deeper))
-    : Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${pythonValue(one, deeper)}`);
+    ? value.map((item) => pythonValue(item, deeper))
+    : Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${pythonValue(item, deeper)}`);
   const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
   if (items.length === 0) return open + close;
   return `${open}\n${items.map((item) => `${deeper}${item},\n`).join("")}${indent}${close}`;

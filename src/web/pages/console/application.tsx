@@ -237,8 +237,8 @@ function Danger({
   onChange: () => void;
 }) {
   const { route } = useLocation();
-  const [asked, setAsked] = useState<"disable" | "delete" | null>(null);
-  const close = () => setAsked(null);
+  const [dialog, setDialog] = useState<"disable" | "delete" | null>(null);
+  const close = () => setDialog(null);
   const path = { params: { path: { id } } };
   const set = async (value: boolean) => {
     await done(admin.PATCH("/admin/v1/applications/{id}", { ...path, body: { disabled: value } }));
@@ -265,16 +265,16 @@ function Danger({
             Enable
           </Button>
         ) : (
-          <Button kind="danger" onClick={() => setAsked("disable")}>
+          <Button kind="danger" onClick={() => setDialog("disable")}>
             Disable
           </Button>
         )}
-        <Button kind="danger" onClick={() => setAsked("delete")}>
+        <Button kind="danger" onClick={() => setDialog("delete")}>
           Delete
         </Button>
       </div>
       <FaultNotice fault={enable.fault} />
-      {asked === "disable" && (
+      {dialog === "disable" && (
         <Confirm title={`Disable ${inText(name)}?`} verb="Disable" act={disable} onClose={close}>
           <p>
             Its tokens and secrets are refused at once. Pending deliveries are canceled, which cannot be
@@ -282,7 +282,7 @@ function Danger({
           </p>
         </Confirm>
       )}
-      {asked === "delete" && (
+      {dialog === "delete" && (
         <Confirm title={`Delete ${inText(name)}?`} verb="Delete it for good" act={remove} onClose={close}>
           <p>
             The application, its tokens and its subscriptions are deleted, and pending deliveries are
@@ -305,7 +305,7 @@ function SubscriptionsOf({
   id: string;
   loaded: Loaded<components["schemas"]["NamedSubscriptionPage"]>;
 }) {
-  const users = useUsers((loaded.data?.data ?? []).map((one) => one.broadcaster_user_id));
+  const users = useUsers((loaded.data?.data ?? []).map(({ broadcaster_user_id }) => broadcaster_user_id));
   const all = to("/subscriptions", { application_id: id });
   return (
     <Card
@@ -318,7 +318,7 @@ function SubscriptionsOf({
         empty={<Empty title="No subscriptions" text="The application gets no events of any channel." />}
         label="Subscriptions"
         rows={loaded.data?.data ?? []}
-        keyOf={(one) => one.id}
+        keyOf={({ id }) => id}
         columns={subscriptionColumns(users)}
       />
     </Card>

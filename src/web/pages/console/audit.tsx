@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { auditedActions } from "../../../domain/audited-actions.ts";
 import { day } from "../../../domain/time.ts";
 import { admin, dataOf, done, nonEmpty } from "../../client.ts";
-import { ApplicationField } from "../../deliveries/application-names.tsx";
+import { ApplicationField } from "../../deliveries/applications.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useList, useLoad } from "../../load.ts";
 import { Button, Card, Empty, Facts, Head, LinkButton, number } from "../../parts/basics.tsx";

@@ -23,7 +23,7 @@ export function Backups() {
   const plan = useLoad(
     async (signal) => {
       const { data } = await done(admin.GET("/admin/v1/settings", { signal }));
-      const value = (name: string) => data.find((one) => one.name === name)?.value ?? null;
+      const value = (name: string) => data.find((setting) => setting.name === name)?.value ?? null;
       return {
         every: value("backup-every"),
         to: value("backup-to"),
@@ -82,7 +82,7 @@ export function Backups() {
           rows={loaded.data ?? []}
           keyOf={({ id }) => id}
           columns={[
-            { name: "State", show: (one) => <State backup={one} /> },
+            { name: "State", show: (backup) => <State backup={backup} /> },
             { name: "Created", show: ({ created_at }) => <Time at={created_at} /> },
             {
               name: "Size",
@@ -98,16 +98,16 @@ export function Backups() {
             {
               name: "",
               isNumber: true,
-              show: (one) =>
+              show: (backup) =>
                 canChange && (
                   <span class="row end">
-                    {one.status === "done" && <DownloadButton backup={one} />}
-                    {one.status !== "running" && (
+                    {backup.status === "done" && <DownloadButton backup={backup} />}
+                    {backup.status !== "running" && (
                       <Button
                         isSmall
                         kind="quiet"
-                        of={fullTime(one.created_at)}
-                        onClick={() => setRemoving(one)}
+                        of={fullTime(backup.created_at)}
+                        onClick={() => setRemoving(backup)}
                       >
                         Delete
                       </Button>

@@ -24,7 +24,7 @@ export function Categories() {
     ["ranking"],
   );
   const rows = ranking.data ?? [];
-  const shown = chosen ?? rows[0]?.id ?? null;
+  const selected = chosen ?? rows[0]?.id ?? null;
   const ranks = new Map(rows.map(({ id }, i) => [id, i + 1]));
   return (
     <>
@@ -54,14 +54,14 @@ export function Categories() {
               {
                 name: "Category",
                 isFilling: true,
-                show: (one) => (
+                show: (category) => (
                   <button
                     type="button"
                     class="linklike cell"
-                    aria-current={one.id === shown ? "true" : undefined}
-                    onClick={() => setQuery({ category: String(one.id) })}
+                    aria-current={category.id === selected ? "true" : undefined}
+                    onClick={() => setQuery({ category: String(category.id) })}
                   >
-                    {one.name}
+                    {category.name}
                   </button>
                 ),
               },
@@ -79,9 +79,9 @@ export function Categories() {
             ]}
           />
         </Card>
-        {shown !== null && (
+        {selected !== null && (
           <div class="aside">
-            <Live id={shown} onCorrect={role === "reader" ? null : () => setEditing(shown)} />
+            <Live id={selected} onCorrect={role === "reader" ? null : () => setEditing(selected)} />
           </div>
         )}
       </div>
@@ -123,14 +123,14 @@ function Live({ id, onCorrect }: { id: number; onCorrect: (() => void) | null })
         empty={<Empty title="No live channels now" />}
         label="Live channels"
         rows={channels.slice(0, mostLive)}
-        keyOf={(one) => String(one.id)}
+        keyOf={(channel) => String(channel.id)}
         columns={[
           {
             name: "Live channel",
             isFilling: true,
-            show: (one) => (
-              <a class="cell" href={to(`/users/${one.user_id}`)}>
-                <bdi>{one.name}</bdi>
+            show: (channel) => (
+              <a class="cell" href={to(`/users/${channel.user_id}`)}>
+                <bdi>{channel.name}</bdi>
               </a>
             ),
           },

@@ -16,7 +16,7 @@ type Livestream = components["schemas"]["ListedLivestream"];
 /** A channel by the names of its owner, and its own where they differ. */
 function ChannelNames({ of: channel }: { of: Channel | Livestream }) {
   const { name, username, display_name } = channel;
-  const isOwn = ![username, display_name].some((one) => one.toLowerCase() === name.toLowerCase());
+  const isOwn = ![username, display_name].some((known) => known.toLowerCase() === name.toLowerCase());
   return (
     <>
       <UserNames user={channel} or="" />

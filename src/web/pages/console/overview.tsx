@@ -191,11 +191,11 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
     ...found("warning", "warn"),
     backups !== null && newest?.status !== "running" && backupAge(lastBackup(backups), canChange),
   ];
-  const shown = problems.filter((problem) => problem instanceof Object);
-  if (shown.length === 0) return <Notice tone="ok" title="Nothing needs attention." />;
+  const present = problems.filter((problem) => problem instanceof Object);
+  if (present.length === 0) return <Notice tone="ok" title="Nothing needs attention." />;
   return (
     <>
-      {shown.map(({ key, tone, title, text, link }) => (
+      {present.map(({ key, tone, title, text, link }) => (
         <Notice key={key} tone={tone} title={title}>
           {text && <p>{text}</p>}
           {link && (

@@ -94,7 +94,7 @@ function EventForm({ type, channel, children }: EventFormProps) {
     // What was typed stays, but for the broadcaster.
     if (typed) draft.set(inChannelOf(channel, typed));
   }, [whose]);
-  const [asked, setAsked] = useState<Preview | null>(null);
+  const [preview, setPreview] = useState<Preview | null>(null);
   const [published, setPublished] = useState<{ id: string; deliveries: number } | null>(null);
   const event = { name, version, broadcaster_user_id: channel?.id ?? 0, data };
   const receivers = useLoad(
@@ -106,7 +106,7 @@ function EventForm({ type, channel, children }: EventFormProps) {
   // The event is checked before the question is asked.
   const ask = useAction(async () => {
     if (channel === null) return;
-    setAsked(await done(admin.POST("/admin/v1/events/preview", { body: event })));
+    setPreview(await done(admin.POST("/admin/v1/events/preview", { body: event })));
   });
   const publish = async () => {
     setPublished(null);
@@ -123,7 +123,6 @@ function EventForm({ type, channel, children }: EventFormProps) {
     },
     draft,
   };
-  const shown = receivers.data;
   return (
     <div class="columns even">
       <Card>
@@ -139,23 +138,23 @@ function EventForm({ type, channel, children }: EventFormProps) {
           <p class="muted" role="status">
             {channel === null
               ? "Choose a channel to see how many applications get the event."
-              : shown && (
+              : receivers.data && (
                   <Receivers
-                    of={shown}
+                    of={receivers.data}
                     href={to("/subscriptions", { broadcaster: String(channel.id), event: type.name })}
                   />
                 )}
           </p>
         </Form>
-        {asked && channel && (
+        {preview && channel && (
           <Confirm
             title={`Publish ${name} of ${channel.username}?`}
-            verb={asked.deliveries > 0 ? `Send to ${applications(asked.deliveries)}` : "Publish"}
+            verb={preview.deliveries > 0 ? `Send to ${applications(preview.deliveries)}` : "Publish"}
             act={publish}
-            onClose={() => setAsked(null)}
+            onClose={() => setPreview(null)}
           >
             <p>
-              <Receivers of={asked} />
+              <Receivers of={preview} />
             </p>
             <p>It is sent as if it had happened on the platform. This cannot be undone.</p>
           </Confirm>

@@ -1,5 +1,5 @@
 import { admin, done, nonEmpty } from "../../client.ts";
-import { ApplicationField, useApplicationNames } from "../../deliveries/application-names.tsx";
+import { ApplicationField, useApplicationNames } from "../../deliveries/applications.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../load.ts";
 import { Card, Empty, Head } from "../../parts/basics.tsx";

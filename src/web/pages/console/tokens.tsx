@@ -15,7 +15,7 @@ import { useOperator } from "./operator.tsx";
 const fewTokens = 20;
 
 type Token = components["schemas"]["Token"];
-type Asked = "client_secret" | "webhook_secret" | "revoke" | Token;
+type OpenDialog = "client_secret" | "webhook_secret" | "revoke" | Token;
 
 const ownerOf = ({ user_id, username, is_portal_session }: Token) =>
   user_id === null ? (is_portal_session ? "the portal" : "the application") : (username ?? `user ${user_id}`);
@@ -27,7 +27,7 @@ export function SecretsAndTokens({
   application: components["schemas"]["Application"];
 }) {
   const { canChange } = useOperator();
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const [isLong, setLong] = useState(false);
   const path = { params: { path: { id } } };
   const usage = useLoad(
@@ -40,7 +40,7 @@ export function SecretsAndTokens({
     [id],
     ["applications"],
   );
-  const close = () => setAsked(null);
+  const close = () => setDialog(null);
   const revokeAll = async () => {
     await done(admin.DELETE("/admin/v1/applications/{id}/tokens", path));
     toast(`All tokens of ${inText(name)} are revoked.`);
@@ -52,12 +52,15 @@ export function SecretsAndTokens({
     toast("The token is revoked.");
     tokens.reload();
   };
-  const rotated = <T,>(answer: T): T => {
-    usage.reload();
-    return answer;
+  const rotate = {
+    client_secret: async (body: { overlap_seconds: number }) =>
+      (await done(admin.POST("/admin/v1/applications/{id}/client-secret", { ...path, body }))).client_secret,
+    webhook_secret: async (body: { overlap_seconds: number }) =>
+      (await done(admin.POST("/admin/v1/applications/{id}/webhook-secret", { ...path, body })))
+        .webhook_secret,
   };
   const listed = tokens.data?.data ?? [];
-  const shown = isLong ? listed : listed.slice(0, fewTokens);
+  const first = isLong ? listed : listed.slice(0, fewTokens);
   return (
     <>
       <Card
@@ -67,11 +70,11 @@ export function SecretsAndTokens({
           canChange && (
             <>
               {client_type === "confidential" && (
-                <Button isSmall onClick={() => setAsked("client_secret")}>
+                <Button isSmall onClick={() => setDialog("client_secret")}>
                   Rotate client secret
                 </Button>
               )}
-              <Button isSmall onClick={() => setAsked("webhook_secret")}>
+              <Button isSmall onClick={() => setDialog("webhook_secret")}>
                 Rotate signing secret
               </Button>
             </>
@@ -86,7 +89,7 @@ export function SecretsAndTokens({
         actions={
           canChange &&
           listed.length > 0 && (
-            <Button isSmall kind="danger" onClick={() => setAsked("revoke")}>
+            <Button isSmall kind="danger" onClick={() => setDialog("revoke")}>
               Revoke all tokens
             </Button>
           )
@@ -94,36 +97,27 @@ export function SecretsAndTokens({
       >
         <FaultNotice fault={tokens.fault} />
         {tokens.data && listed.length === 0 && <p class="muted">It has no active tokens.</p>}
-        {listed.length > 0 && <TokenTable tokens={shown} onRevoke={canChange ? setAsked : null} />}
-        {listed.length > shown.length && (
+        {listed.length > 0 && <TokenTable tokens={first} onRevoke={canChange ? setDialog : null} />}
+        {listed.length > first.length && (
           <footer>
             <Button isSmall onClick={() => setLong(true)}>
-              Show {number(listed.length - shown.length)} more
+              Show {number(listed.length - first.length)} more
             </Button>
           </footer>
         )}
       </Card>
-      {asked === "client_secret" && (
+      {(dialog === "client_secret" || dialog === "webhook_secret") && (
         <RotateDialog
-          kind="client_secret"
-          rotate={async (body) =>
-            rotated(await done(admin.POST("/admin/v1/applications/{id}/client-secret", { ...path, body })))
-              .client_secret
-          }
+          kind={dialog}
+          rotate={async (overlap) => {
+            const secret = await rotate[dialog](overlap);
+            usage.reload();
+            return secret;
+          }}
           onClose={close}
         />
       )}
-      {asked === "webhook_secret" && (
-        <RotateDialog
-          kind="webhook_secret"
-          rotate={async (body) =>
-            rotated(await done(admin.POST("/admin/v1/applications/{id}/webhook-secret", { ...path, body })))
-              .webhook_secret
-          }
-          onClose={close}
-        />
-      )}
-      {asked === "revoke" && (
+      {dialog === "revoke" && (
         <Confirm
           title={`Revoke all tokens of ${inText(name)}?`}
           verb="Revoke"
@@ -135,12 +129,13 @@ export function SecretsAndTokens({
           </p>
         </Confirm>
       )}
-      {asked !== null && typeof asked === "object" && (
-        <Confirm title="Revoke this token?" verb="Revoke" act={() => revoke(asked)} onClose={close}>
+      {dialog !== null && typeof dialog === "object" && (
+        <Confirm title="Revoke this token?" verb="Revoke" act={() => revoke(dialog)} onClose={close}>
           <p>
-            It belongs to <bdi>{ownerOf(asked)}</bdi>, and was created <Time at={asked.created_at} />.
+            It belongs to <bdi>{ownerOf(dialog)}</bdi>, and was created <Time at={dialog.created_at} />.
             Requests with it are refused at once.{" "}
-            {asked.user_id !== null && "The user must sign in again for the application to get another one. "}
+            {dialog.user_id !== null &&
+              "The user must sign in again for the application to get another one. "}
             This cannot be undone.
           </p>
         </Confirm>

@@ -29,14 +29,14 @@ export function Subscriptions() {
   const wanted = find.toLowerCase();
   const all = loaded.data?.found ?? [];
   const users = useUsers(all.map(({ broadcaster_user_id }) => broadcaster_user_id));
-  const fits = (one: Subscription) =>
+  const fits = (row: Subscription) =>
     [
-      one.id.toLowerCase(),
-      one.event,
-      channelOf(one).toLowerCase(),
-      one.username?.toLowerCase() ?? "",
-      users.get(one.broadcaster_user_id ?? 0)?.display_name.toLowerCase() ?? "",
-      String(one.broadcaster_user_id),
+      row.id.toLowerCase(),
+      row.event,
+      channelOf(row).toLowerCase(),
+      row.username?.toLowerCase() ?? "",
+      users.get(row.broadcaster_user_id ?? 0)?.display_name.toLowerCase() ?? "",
+      String(row.broadcaster_user_id),
     ].some((text) => text.includes(wanted));
   const rows = wanted === "" ? all : all.filter(fits);
   return (
@@ -85,16 +85,16 @@ export function Subscriptions() {
             {
               name: "",
               isNumber: true,
-              show: (one) => (
+              show: (row) => (
                 <span class="row end">
                   <LinkButton
                     kind="quiet small hide-narrow"
-                    href={to("/deliveries", { subscription_id: one.id })}
-                    of={titleOf(one)}
+                    href={to("/deliveries", { subscription_id: row.id })}
+                    of={titleOf(row)}
                   >
                     Deliveries
                   </LinkButton>
-                  <Button isSmall kind="quiet" of={titleOf(one)} onClick={() => setRemoving(one)}>
+                  <Button isSmall kind="quiet" of={titleOf(row)} onClick={() => setRemoving(row)}>
                     Delete
                   </Button>
                 </span>
@@ -117,7 +117,7 @@ export function Subscriptions() {
   );
 }
 
-const titleOf = (one: Subscription) => `${one.event} of ${inText(channelOf(one))}`;
+const titleOf = (subscription: Subscription) => `${subscription.event} of ${inText(channelOf(subscription))}`;
 
 /** Reads the first subscriptions, of all channels or of the one of this user. */
 async function subscriptionsOf(broadcaster: number | null, signal: AbortSignal) {

@@ -5,7 +5,7 @@ import type { components } from "../../../client/api.d.ts";
 import { chunksOf } from "../../../client/http.ts";
 import { serverSentEvents } from "../../../client/stream.ts";
 import { Fault, openStream } from "../../client.ts";
-import { Request, Stages } from "../../deliveries/one.tsx";
+import { Request, Stages } from "../../deliveries/delivery.tsx";
 import { useAction } from "../../load.ts";
 import { Card, Empty, Head, LinkButton, Notice } from "../../parts/basics.tsx";
 import { Code, HeaderLines } from "../../parts/code.tsx";
@@ -127,13 +127,13 @@ const stages = [
 
 /** A running test. All stages are listed from the start, so that the layout does not move. */
 function InProgress({ progress: { beganAt, request, passed } }: { progress: Progress }) {
-  const shown = stages.filter(([name]) => name !== "tls" || request.url.startsWith("https:"));
-  const current = shown.findLastIndex(([name]) => passed.some(({ stage }) => stage === name)) + 1;
+  const expected = stages.filter(([name]) => name !== "tls" || request.url.startsWith("https:"));
+  const current = expected.findLastIndex(([name]) => passed.some(({ stage }) => stage === name)) + 1;
   return (
     <>
       <Card title="In progress" actions={<Elapsed since={beganAt} />}>
         <ol class="timeline">
-          {shown.map(([name, before, doing, done], i) => {
+          {expected.map(([name, before, doing, done], i) => {
             const at = passed.find(({ stage }) => stage === name)?.at_ms;
             return (
               <li key={name} class={i < current ? "ok" : i > current ? "muted" : ""}>

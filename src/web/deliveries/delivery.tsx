@@ -9,14 +9,14 @@ import { Read } from "../parts/table.tsx";
 import { duration, fullTime, isFuture, Time } from "../parts/time.tsx";
 import { to } from "../places.ts";
 import { Person } from "../users.tsx";
-import { useApplications } from "./application-names.tsx";
+import { useApplications } from "./applications.tsx";
 import { type Attempt, type SentDelivery, useDeliveries } from "./source.ts";
 
 /** One delivery: its state, its attempts, and its request. */
 export function DeliveryPage() {
   const source = useDeliveries();
   const id = useRoute().params["id"] ?? "";
-  const loaded = useLoad((signal) => source.one(id, signal), [id], ["deliveries"]);
+  const loaded = useLoad((signal) => source.get(id, signal), [id], ["deliveries"]);
   const retry = useAction(async () => {
     await source.retry(id);
     toast("The delivery is being sent again.");

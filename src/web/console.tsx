@@ -50,43 +50,48 @@ export function Deliveries() {
 
 type Role = ConsoleSession["key"]["role"];
 
-/** The pages that a role may see. A publisher has access to the platform's data and events only. */
-function groupsFor(role: Role): readonly NavGroup[] {
-  const isPublisher = role === "publisher";
-  const data: NavGroup = {
-    title: "Platform",
+/** The pages with the platform's data, the only ones that a publisher may see. */
+const platform: NavGroup = {
+  title: "Platform",
+  items: [
+    { path: "/users", text: "Users", icon: UsersIcon, page: Users },
+    { path: "/channels", text: "Channels", icon: Tv, page: Channels },
+    { path: "/livestreams", text: "Livestreams", icon: Radio, page: Livestreams },
+    { path: "/categories", text: "Categories", icon: LayoutGrid, page: Categories },
+    { path: "/event-types", text: "Event types", icon: Shapes, page: EventTypes },
+    { path: "/publish", text: "Publish an event", icon: Send, page: Publish },
+  ],
+};
+
+const groups: readonly NavGroup[] = [
+  {
+    title: "",
     items: [
-      { path: "/users", text: "Users", icon: UsersIcon },
-      { path: "/channels", text: "Channels", icon: Tv },
-      { path: "/livestreams", text: "Livestreams", icon: Radio },
-      { path: "/categories", text: "Categories", icon: LayoutGrid },
-      { path: "/event-types", text: "Event types", icon: Shapes },
-      ...(role === "reader" ? [] : [{ path: "/publish", text: "Publish an event", icon: Send } as const]),
+      { path: "", text: "Overview", icon: Gauge, page: Overview },
+      { path: "/traffic", text: "Traffic", icon: Activity, page: Traffic },
+      { path: "/applications", text: "Applications", icon: Boxes, page: Applications },
+      { path: "/deliveries", text: "Deliveries", icon: Inbox, page: Deliveries },
+      { path: "/subscriptions", text: "Subscriptions", icon: Rss, page: Subscriptions },
     ],
-  };
-  if (isPublisher) return [data];
-  return [
-    {
-      title: "",
-      items: [
-        { path: "", text: "Overview", icon: Gauge },
-        { path: "/traffic", text: "Traffic", icon: Activity },
-        { path: "/applications", text: "Applications", icon: Boxes },
-        { path: "/deliveries", text: "Deliveries", icon: Inbox },
-        { path: "/subscriptions", text: "Subscriptions", icon: Rss },
-      ],
-    },
-    data,
-    {
-      title: "Server",
-      items: [
-        { path: "/backups", text: "Backups", icon: Archive },
-        { path: "/keys", text: "Keys", icon: KeyRound },
-        { path: "/audit", text: "Audit", icon: ClipboardList },
-        { path: "/settings", text: "Settings", icon: SettingsIcon },
-      ],
-    },
-  ];
+  },
+  platform,
+  {
+    title: "Server",
+    items: [
+      { path: "/backups", text: "Backups", icon: Archive, page: Backups },
+      { path: "/keys", text: "Keys", icon: KeyRound, page: Keys },
+      { path: "/audit", text: "Audit", icon: ClipboardList, page: Audit },
+      { path: "/settings", text: "Settings", icon: SettingsIcon, page: Settings },
+    ],
+  },
+];
+
+/** The navigation of a role. */
+function navigationFor(role: Role): readonly NavGroup[] {
+  if (role === "publisher") return [platform];
+  if (role === "operator") return groups;
+  const withoutPublish = { ...platform, items: platform.items.filter(({ page }) => page !== Publish) };
+  return groups.map((group) => (group === platform ? withoutPublish : group));
 }
 
 const docs = base.replace(/[^/]*$/, "docs");
@@ -102,11 +107,13 @@ function Console() {
     >
       {({ key, version }, signOut) => {
         const operator: Operator = { role: key.role, canChange: key.role === "operator" };
-        const unlessPublisher = (page: ComponentType) => (key.role === "publisher" ? Refused : page);
+        // A publisher begins with the users.
+        const unlessPublisher = (page: ComponentType) =>
+          key.role !== "publisher" ? page : page === Overview ? Users : Refused;
         return (
           <Shell
             kind="Console"
-            groups={groupsFor(key.role)}
+            groups={navigationFor(key.role)}
             who={{ name: key.name, about: `${key.role} · On Air ${version}` }}
             search={(text) => searchEverything(text, key.role)}
             onSignOut={signOut}
@@ -117,24 +124,18 @@ function Console() {
             <OperatorProvider value={operator}>
               <DeliverySourceProvider value={allDeliveries(operator.canChange)}>
                 <Router>
-                  <Route path={base} component={key.role === "publisher" ? Users : Overview} />
-                  <Route path={`${base}/applications`} component={unlessPublisher(Applications)} />
-                  <Route path={`${base}/applications/:id`} component={unlessPublisher(Application)} />
-                  <Route path={`${base}/deliveries`} component={unlessPublisher(Deliveries)} />
-                  <Route path={`${base}/deliveries/:id`} component={unlessPublisher(Delivery)} />
-                  <Route path={`${base}/users`} component={Users} />
-                  <Route path={`${base}/users/:id`} component={User} />
-                  <Route path={`${base}/channels`} component={Channels} />
-                  <Route path={`${base}/livestreams`} component={Livestreams} />
-                  <Route path={`${base}/categories`} component={Categories} />
-                  <Route path={`${base}/event-types`} component={EventTypes} />
-                  <Route path={`${base}/publish`} component={Publish} />
-                  <Route path={`${base}/backups`} component={unlessPublisher(Backups)} />
-                  <Route path={`${base}/keys`} component={unlessPublisher(Keys)} />
-                  <Route path={`${base}/audit`} component={unlessPublisher(Audit)} />
-                  <Route path={`${base}/traffic`} component={unlessPublisher(Traffic)} />
-                  <Route path={`${base}/settings`} component={unlessPublisher(Settings)} />
-                  <Route path={`${base}/subscriptions`} component={unlessPublisher(Subscriptions)} />
+                  {groups.flatMap((group) =>
+                    group.items.map(({ path, page }) => (
+                      <Route
+                        key={path}
+                        path={to(path)}
+                        component={group === platform ? page : unlessPublisher(page)}
+                      />
+                    )),
+                  )}
+                  <Route path={to("/applications/:id")} component={unlessPublisher(Application)} />
+                  <Route path={to("/deliveries/:id")} component={unlessPublisher(Delivery)} />
+                  <Route path={to("/users/:id")} component={User} />
                   <Route default component={Nothing} />
                 </Router>
               </DeliverySourceProvider>

@@ -24,14 +24,14 @@ const groups: readonly NavGroup[] = [
   {
     title: "",
     items: [
-      { path: "", text: "Overview", icon: Gauge },
-      { path: "/deliveries", text: "Deliveries", icon: Inbox },
-      { path: "/subscriptions", text: "Subscriptions", icon: Rss },
-      { path: "/filters", text: "Filters", icon: ListFilter },
-      { path: "/test", text: "Test", icon: Send },
-      { path: "/webhook", text: "Webhook", icon: WebhookIcon },
-      { path: "/requests", text: "Requests", icon: Activity },
-      { path: "/event-types", text: "Event types", icon: Shapes },
+      { path: "", text: "Overview", icon: Gauge, page: Overview },
+      { path: "/deliveries", text: "Deliveries", icon: Inbox, page: () => <DeliveriesPage /> },
+      { path: "/subscriptions", text: "Subscriptions", icon: Rss, page: Subscriptions },
+      { path: "/filters", text: "Filters", icon: ListFilter, page: Filters },
+      { path: "/test", text: "Test", icon: Send, page: Test },
+      { path: "/webhook", text: "Webhook", icon: WebhookIcon, page: Webhook },
+      { path: "/requests", text: "Requests", icon: Activity, page: Requests },
+      { path: "/event-types", text: "Event types", icon: Shapes, page: EventTypes },
     ],
   },
 ];
@@ -89,15 +89,12 @@ function Portal() {
             <UserSourceProvider value={portalUsers}>
               <PortalApplication>
                 <Router>
-                  <Route path={base || "/"} component={Overview} />
-                  <Route path={`${base}/deliveries`} component={DeliveriesPage} />
-                  <Route path={`${base}/deliveries/:id`} component={Delivery} />
-                  <Route path={`${base}/subscriptions`} component={Subscriptions} />
-                  <Route path={`${base}/filters`} component={Filters} />
-                  <Route path={`${base}/test`} component={Test} />
-                  <Route path={`${base}/webhook`} component={Webhook} />
-                  <Route path={`${base}/requests`} component={Requests} />
-                  <Route path={`${base}/event-types`} component={EventTypes} />
+                  {groups.flatMap(({ items }) =>
+                    items.map(({ path, page }) => (
+                      <Route key={path} path={to(path) || "/"} component={page} />
+                    )),
+                  )}
+                  <Route path={to("/deliveries/:id")} component={Delivery} />
                   <Route default component={Nothing} />
                 </Router>
               </PortalApplication>

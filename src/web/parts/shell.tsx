@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { ArrowLeft, type IconNode, LogOut, Menu, Moon, RefreshCw, Search, Sun, TriangleAlert } from "lucide";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LocationProvider, useLocation } from "preact-iso";
 import { base, hasExpired, isConnected, isUpgraded, reconnects } from "../client.ts";
@@ -11,14 +11,15 @@ import { Button, Head, Icon, LinkButton } from "./basics.tsx";
 import { focusHeading, useFocusOfTheRemoved, useKeptScroll } from "./kept-place.ts";
 import { Palette, type PaletteEntry, Toasts } from "./overlays.tsx";
 
-interface NavItem {
-  readonly path: string;
-  readonly text: string;
-  readonly icon: IconNode;
-}
+/** Pages as the navigation lists them. */
 export interface NavGroup {
   readonly title: string;
-  readonly items: readonly NavItem[];
+  readonly items: readonly {
+    readonly path: string;
+    readonly text: string;
+    readonly icon: IconNode;
+    readonly page: ComponentType;
+  }[];
 }
 
 interface ShellProps {

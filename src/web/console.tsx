@@ -17,7 +17,7 @@ import {
 } from "lucide";
 import { type ComponentType, render } from "preact";
 import { Route, Router } from "preact-iso";
-import { admin, base, done } from "./client.ts";
+import { admin, done } from "./client.ts";
 import { DeliveryPage as Delivery } from "./deliveries/delivery.tsx";
 import { DeliveriesPage } from "./deliveries/list.tsx";
 import { allDeliveries, DeliverySourceProvider } from "./deliveries/source.ts";
@@ -94,8 +94,6 @@ function navigationFor(role: Role): readonly NavGroup[] {
   return groups.map((group) => (group === platform ? withoutPublish : group));
 }
 
-const docs = base.replace(/[^/]*$/, "docs");
-
 function Console() {
   return (
     <SignedIn<ConsoleSession>
@@ -117,8 +115,6 @@ function Console() {
             who={{ name: key.name, about: `${key.role} · On Air ${version}` }}
             search={(text) => searchEverything(text, key.role)}
             onSignOut={signOut}
-            docs={docs}
-            reference={`${docs}/api`}
             stream={key.role === "publisher" ? null : "/admin/v1/outcomes"}
           >
             <OperatorProvider value={operator}>

@@ -10,6 +10,9 @@ import { isolated } from "./text.ts";
 /** The common title of the pages. */
 export const siteTitle = document.documentElement.dataset["title"] ?? "On Air";
 
+/** The URL of the documentation. */
+export const docs = base.replace(/[^/]*$/, "docs");
+
 /** Sets the document's title, which identifies the page in the history, in tabs and for screen readers. */
 export function useTitle(title: string): void {
   useEffect(() => {

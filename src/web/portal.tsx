@@ -1,7 +1,7 @@
 import { Activity, Gauge, Inbox, ListFilter, Rss, Send, Shapes, Webhook as WebhookIcon } from "lucide";
 import { render } from "preact";
 import { Route, Router } from "preact-iso";
-import { api, base, done } from "./client.ts";
+import { api, done } from "./client.ts";
 import { DeliveryPage as Delivery } from "./deliveries/delivery.tsx";
 import { DeliveriesPage } from "./deliveries/list.tsx";
 import { DeliverySourceProvider, ownDeliveries } from "./deliveries/source.ts";
@@ -59,8 +59,6 @@ async function search(text: string): Promise<readonly PaletteEntry[]> {
   return found;
 }
 
-const docs = base.replace(/[^/]*$/, "docs");
-
 function Portal() {
   return (
     <SignedIn<PortalSession>
@@ -81,8 +79,6 @@ function Portal() {
           who={{ name: application.name, about: "Your application" }}
           search={search}
           onSignOut={signOut}
-          docs={docs}
-          reference={`${docs}/api`}
           stream="/public/v1/application/outcomes"
         >
           <DeliverySourceProvider value={ownDeliveries}>

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { LocationProvider, useLocation } from "preact-iso";
 import { base, hasExpired, isConnected, isUpgraded, reconnects } from "../client.ts";
 import { useLiveStream } from "../live.ts";
-import { siteTitle, to, useTitle } from "../places.ts";
+import { docs, siteTitle, to, useTitle } from "../places.ts";
 import { applyTheme, changeTheme, onSystemTheme } from "../theme.ts";
 import { Button, Head, Icon, LinkButton } from "./basics.tsx";
 import { focusHeading, useFocusOfTheRemoved, useKeptScroll } from "./kept-place.ts";
@@ -30,9 +30,6 @@ interface ShellProps {
   readonly onSignOut: () => unknown;
   /** The path of the page's event stream; null for none. */
   readonly stream: string | null;
-  /** The URLs of the documentation, and of the reference of the API that the pages use. */
-  readonly docs: string;
-  readonly reference: string;
   readonly children: ComponentChildren;
 }
 
@@ -69,7 +66,7 @@ export function Shell(props: ShellProps) {
   );
 }
 
-function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, children }: ShellProps) {
+function Frame({ kind, groups, who, search, onSignOut, stream, children }: ShellProps) {
   useLiveStream(hasExpired.value ? null : stream);
   useFocusOfTheRemoved();
   const { path, route } = useLocation();
@@ -147,7 +144,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
             <kbd>Ctrl K</kbd>
           </button>
           <span class="grow" />
-          <a class="button quiet wide-only" href={reference} target="_blank" rel="noopener">
+          <a class="button quiet wide-only" href={`${docs}/api`} target="_blank" rel="noopener">
             API
           </a>
           <a class="button quiet" href={docs} target="_blank" rel="noopener">

@@ -1,8 +1,8 @@
-import { api, base, dataOf, done } from "../../client.ts";
+import { api, dataOf, done } from "../../client.ts";
 import { FilterList } from "../../filters/later.ts";
 import { Head } from "../../parts/basics.tsx";
 import { Read } from "../../parts/table.tsx";
-import { useQuery } from "../../places.ts";
+import { docs, useQuery } from "../../places.ts";
 import { useApplication, useEventTypes } from "./application.tsx";
 
 /** The filters of the signed-in application. */
@@ -14,7 +14,7 @@ export function Filters() {
     <>
       <Head title="Filters">
         Of event types with a filter, only the events that match it are sent.{" "}
-        <a href={base.replace(/portal$/, "docs/filters")} target="_blank" rel="noopener">
+        <a href={`${docs}/filters`} target="_blank" rel="noopener">
           More about filters
         </a>
       </Head>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { api, base, done } from "../../client.ts";
+import { api, done } from "../../client.ts";
 import {
   deliveryWays,
   useUrlRemoval,
@@ -13,7 +13,7 @@ import { Code, Tabs } from "../../parts/code.tsx";
 import { Field, Form, Select } from "../../parts/form.tsx";
 import { toast } from "../../parts/overlays.tsx";
 import { RotateDialog, SecretTable } from "../../parts/secret.tsx";
-import { useQuery } from "../../places.ts";
+import { docs, useQuery } from "../../places.ts";
 import { type OwnApplication, useApplication } from "./application.tsx";
 import { OwnEndpoint } from "./overview.tsx";
 import { snippets } from "./snippets.ts";
@@ -34,7 +34,7 @@ export function Webhook() {
             <p>
               A delivery follows <a href="https://www.standardwebhooks.com">Standard Webhooks</a>. Put the
               secret into the variable <code>WEBHOOK_SECRET</code>, never into the source.{" "}
-              <a href={base.replace(/portal$/, "docs/verifying")} target="_blank" rel="noopener">
+              <a href={`${docs}/verifying`} target="_blank" rel="noopener">
                 More about verifying
               </a>
             </p>

@@ -354,8 +354,8 @@ function LineFields({ line, fields, problem, onChange, children }: LineFieldsPro
 }
 
 /**
- * Returns the problems of a fault by their places in the condition, such as `content.$startWith`, "" for the whole. In the
- * fault, the condition is named `filter`, or has one of these names.
+ * Returns the problems of a fault by their places in the condition, such as `content.$startWith`; "" for the whole. In
+ * the fault, the condition is named `filter`, or has one of these names.
  */
 export function placed(fault: Fault | null, ...names: readonly string[]): Problems {
   const found = Object.entries(fault?.fields ?? {}).flatMap(([field, message]) => {

@@ -117,7 +117,7 @@ const conditions = {
   absent: { words: "has no value", kinds: ["text", "number", "boolean", "object", "any"] },
 } as const;
 
-export type ConditionName = keyof typeof conditions;
+type ConditionName = keyof typeof conditions;
 const names = Object.keys(conditions) as ConditionName[];
 
 /** Returns the conditions on a kind of field, with their words. */

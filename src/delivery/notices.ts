@@ -20,7 +20,7 @@ import { repeating, type Service } from "../runtime/services.ts";
 import { endpointSummary } from "./diagnosis.ts";
 import { nextStep } from "./judge.ts";
 import type { Sender, SendResult } from "./send/send.ts";
-import { sign } from "./signature.ts";
+import { signedNoticeHeaders } from "./signature.ts";
 
 /** Makes notices. */
 export interface Notices {
@@ -63,25 +63,6 @@ export function noticesOf(isSent: boolean): Notices {
       return made(type, application_id, data, at);
     },
     ofServer: (type, data, at) => made(type, null, data, at),
-  };
-}
-
-/** Returns the headers of a notice sent at `now`, signed like a webhook with these secrets and the platform's key. */
-export function signedNoticeHeaders(
-  { id, type, body: text }: NewNotice,
-  secrets: readonly string[],
-  signingKey: KeyObject,
-  now: number,
-): Record<string, string> {
-  const timestampSeconds = Math.floor(now / 1000);
-  const signed = { id, timestampSeconds, body: Buffer.from(text), secrets, ed25519: signingKey };
-  return {
-    "webhook-id": id,
-    "webhook-timestamp": String(timestampSeconds),
-    "onair-event-type": type,
-    "onair-event-version": "1",
-    "onair-event-id": id,
-    "webhook-signature": sign(signed),
   };
 }
 

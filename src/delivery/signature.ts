@@ -8,6 +8,7 @@
 import type { KeyObject } from "node:crypto";
 import { type Recipient, webhookSecrets } from "../domain/applications.ts";
 import type { DueDelivery, SentEvent } from "../domain/deliveries.ts";
+import type { NewNotice } from "../domain/notices.ts";
 import type { SendRequest } from "./send/send.ts";
 
 /** The module is loaded on first use, because loading delays the start. */
@@ -270,5 +271,24 @@ export function unsignedHeaders(
     "onair-subscription-id": subscription_id,
     "onair-sequence": String(sequence),
     "onair-attempt": String(attempt),
+  };
+}
+
+/** Returns the headers of a notice sent at `now`, signed like a webhook with these secrets and the platform's key. */
+export function signedNoticeHeaders(
+  { id, type, body: text }: NewNotice,
+  secrets: readonly string[],
+  signingKey: KeyObject,
+  now: number,
+): Record<string, string> {
+  const timestampSeconds = Math.floor(now / 1000);
+  const signed = { id, timestampSeconds, body: Buffer.from(text), secrets, ed25519: signingKey };
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(timestampSeconds),
+    "onair-event-type": type,
+    "onair-event-version": "1",
+    "onair-event-id": id,
+    "webhook-signature": sign(signed),
   };
 }

@@ -1,4 +1,3 @@
-import { getPriority, setPriority } from "node:os";
 import type { OnFault, Store } from "../domain/store.ts";
 import { batchedPerTick } from "../runtime/event-loop.ts";
 import type { Log, LogLevel } from "../runtime/log.ts";
@@ -32,12 +31,8 @@ export interface EngineThread extends ThreadContract {
  * @param storageAt returns the data at a location
  */
 export function runEngineThread(storageAt: (location: DataLocation) => Promise<DataStorage>): void {
-  // Linux applies `setPriority` to the calling thread only. With too little processor time for both threads, requests
-  // go first. The priority is never raised above that of the process, which would need a privilege.
-  if (process.platform === "linux") setPriority(0, Math.max(getPriority(0), 5));
-
   runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
-    // Loaded after the priority is set: on a single processor, loading these modules must not delay the first answers.
+    // Loaded by a running thread, whose priority is low: on a single processor, this must not delay the first answers.
     const { startEngine } = await import("./engine.ts");
     const engine = await startEngine({
       settings: start,

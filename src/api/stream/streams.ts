@@ -1,6 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { signedNoticeHeaders } from "../../delivery/notices.ts";
-import { signedHeaders } from "../../delivery/signature.ts";
+import { signedHeaders, signedNoticeHeaders } from "../../delivery/signature.ts";
 import { type Application, webhookSecrets } from "../../domain/applications.ts";
 import type { StreamedDelivery, StreamScope, StreamShard } from "../../domain/deliveries.ts";
 import { DomainError } from "../../domain/errors.ts";

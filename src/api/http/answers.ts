@@ -155,7 +155,7 @@ export function file(
 
 /**
  * The response 304. The other responses of the operation get its headers as well.
- * @param seconds the time for which responses may be cached, as in `keptFor`
+ * @param seconds the time for which responses may be cached, as in `cacheHeaders`
  */
 export function notModified(seconds: number): TVoid {
   return noContent("The content still has the `ETag` of the request.", cacheHeaders(seconds));

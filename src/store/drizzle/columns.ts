@@ -31,8 +31,8 @@ import type { LoginAnswer, Scope, ScopeName } from "../../domain/tokens.ts";
 import type { WebhookHeader } from "../../domain/webhook-headers.ts";
 
 /*
- * This folder declares the tables that both databases have, without indexes and without columns that only one of them
- * has. Their types are PostgreSQL's.
+ * The tables that both databases have, without indexes and without columns that only one of them has. Their types are
+ * PostgreSQL's.
  *
  * Integer times are milliseconds since the epoch, by the clock of the server. Text times are ISO 8601 and only shown.
  * Those of the platform are stored as it sent them, with up to nine digits of a second.

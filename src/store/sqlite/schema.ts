@@ -22,7 +22,7 @@ import type { DeliveryStatus, FailedExchange } from "../../domain/deliveries.ts"
 import { type CommonColumns, commonColumns, type Kinds, type Referred } from "../drizzle/columns.ts";
 import { columnsOf } from "../drizzle/dialect.ts";
 
-/** SQLite's constructors of columns, for the tables in `drizzle/columns`. */
+/** SQLite's constructors of columns, for the tables in `store/drizzle/columns.ts`. */
 const kinds = {
   text,
   integer: () => integer(),

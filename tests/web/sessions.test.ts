@@ -70,8 +70,9 @@ describe.skipIf(chromium === null)("a user who signs in", () => {
     await using tab = await signedIn(server, who);
     await tab.go("/deliveries?type=chat");
     await tab.see("No deliveries match these filters");
-    await server.admin("DELETE", `/admin/v1/applications/${id}/tokens`);
     await tab.fill("Event type", "chat.message.sent");
+    await tab.see("No deliveries match these filters");
+    await server.admin("DELETE", `/admin/v1/applications/${id}/tokens`);
     await tab.see("Your session has ended.");
     await signIn(tab, who);
     await tab.see("No deliveries match these filters");

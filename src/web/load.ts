@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { asFault, type Fault, hasExpired, nonEmpty, reconnects } from "./client.ts";
+import { asFault, Fault, hasExpired, nonEmpty, reconnects } from "./client.ts";
 import { changesOf, isAwaited, isLive, type Topic } from "./live.ts";
 import { keepPages, keptPages } from "./parts/kept-place.ts";
 
@@ -86,7 +86,11 @@ export function useById<Id extends string | number, Found extends { readonly id:
   useLoad(
     async (signal) => {
       if (requested.length === 0) return;
-      const found = await read(requested, signal);
+      const found = await read(requested, signal).catch((error): readonly Found[] => {
+        // What may not be looked up is not requested again whenever the list changes.
+        if (error instanceof Fault && error.status === 403) return [];
+        throw error;
+      });
       for (const id of requested) known.current.set(id, null);
       for (const object of found) known.current.set(object.id, object);
     },

@@ -141,4 +141,23 @@ describe.skipIf(chromium === null)("a user is chosen", () => {
     await tab.clickInDialog("Subscribe");
     await tab.see("Subscribed to 1 event of channel 1001.");
   });
+
+  test("in the portal without users:read, each channel of a list is looked up once", async () => {
+    const app = await server.application({ webhook_url: receiver.url, scopes: ["events:subscribe"] });
+    for (const id of [1001, 1002]) await subscribe(server, app, ["channel.followed"], id);
+    await using tab = await signedIn(server, app);
+    const lookups: (string | null)[] = [];
+    tab.page.on("request", (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname === "/portal/users") lookups.push(searchParams.get("id"));
+    });
+    await tab.go("/deliveries?live=1");
+    for (const [i, broadcaster_user_id] of [1001, 1002, 1001].entries()) {
+      await publish(server, event("channel.followed", { broadcaster_user_id }));
+      await tab.page.waitForFunction(`document.querySelectorAll("tbody tr").length === ${i + 1}`);
+      await until(() => lookups.length > Math.min(i, 1));
+      await tab.page.waitForNetworkIdle({ idleTime: 500, concurrency: 1 });
+    }
+    expect(lookups).toEqual(["1001", "1002"]);
+  });
 });

@@ -52,6 +52,11 @@ export function userStore(db: Postgres, dialect: Dialect): UserStore {
 }
 
 const userNames = columnsOf(users).map(([name]) => name);
+/**
+ * Without the id: a statement that sets it, even to the same value, locks the user against all rows that refer to it,
+ * such as new subscriptions.
+ */
+const changingNames = userNames.filter((name) => name !== "id");
 
 /**
  * Stores users with their search terms. Raw SQL, because drizzle has no statement that writes to two tables. Platforms
@@ -73,7 +78,7 @@ WITH given AS MATERIALIZED (
 ), put AS (
   INSERT INTO users (${sql.raw(userNames.join())})
   SELECT ${sql.join(values, sql`, `)} FROM given LEFT JOIN users AS known ON known.id = given.id ORDER BY given.n
-  ON CONFLICT (id) DO UPDATE SET ${sql.raw(userNames.map((name) => `${name} = excluded.${name}`).join())}
+  ON CONFLICT (id) DO UPDATE SET ${sql.raw(changingNames.map((name) => `${name} = excluded.${name}`).join())}
   WHERE users IS DISTINCT FROM excluded
 )
 INSERT INTO user_search (user_id, terms, popularity)

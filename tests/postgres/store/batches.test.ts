@@ -4,7 +4,9 @@ import { maxId } from "../../../src/domain/ids.ts";
 import { channelFrom } from "../../../src/domain/livestreams.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { userFrom } from "../../../src/domain/users.ts";
+import { openPool } from "../../../src/postgres/pool.ts";
 import { openPostgresStore } from "../../../src/postgres/store.ts";
+import { inTime } from "../../../src/runtime/event-loop.ts";
 import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { emptyDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
 
@@ -104,5 +106,21 @@ describe.skipIf(!hasPostgres)("a batch is kept as if its items were kept one aft
       }),
     );
     expect(results.flat().every((one) => one === null)).toBe(true);
+  });
+
+  test("users, while rows that refer to them are stored", async () => {
+    const batch = [user(20_001, "referred"), user(20_002, "changed")];
+    await store.users.upsert(batch, at);
+    const referring = openPool(readDatabaseUrl(database.url), { connections: 1 });
+    try {
+      await referring.transact(async ({ run }) => {
+        // The lock of a foreign key's check.
+        await run("SELECT FROM users WHERE id > 20000 FOR KEY SHARE");
+        const changed = batch.map((row) => ({ ...row, bio: "changed" }));
+        expect(await inTime(store.users.upsert(changed, at), 2_000)).toEqual([null, null]);
+      });
+    } finally {
+      await referring.close();
+    }
   });
 });

@@ -172,6 +172,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let isGivenUp = false;
   /** The ends of the waits for results that other transactions lock, by `seq`. */
   const lockedEnds = new Map<number, PromiseWithResolvers<void>>();
+  /**
+   * The states of endpoints that other transactions lock, by application, one map for each part. A later state of the
+   * same generation takes the place of an earlier one: a notice is stored only with the state that the store then has.
+   */
+  const lockedStates = new Set<Map<string, Endpoint>>();
   /** The number of results and states of endpoints that other transactions lock. */
   let lockedRows = 0;
 
@@ -218,14 +223,23 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
   };
 
+  /** Notes a later state of an endpoint for the next tries of an earlier one. */
+  const replaceLocked = (state: Endpoint): void => {
+    const { application_id: id, generation } = state;
+    for (const states of lockedStates) if (states.get(id)?.generation === generation) states.set(id, state);
+  };
+
   /** Tries to store what other transactions lock, again and again beside later batches, which do not wait for it. */
   const storeLocked = async (part: RecordPart): Promise<void> => {
     for (const { seq } of part.results) lockedEnds.set(seq, Promise.withResolvers());
     lockedRows += rowsOf(part);
+    const states = new Map(part.states.map((state) => [state.application_id, state]));
+    lockedStates.add(states);
+    for (const state of endpoints.values()) replaceLocked(state);
     let left = part;
     for (let waitMs = firstTryMs; rowsOf(left) > 0; waitMs = Math.min(2 * waitMs, retryAfterMs)) {
       await timers.pause(waitMs);
-      const rest = await storePart(left);
+      const rest = await storePart({ ...left, states: [...states.values()] });
       results.unshift(...rest.refused);
       if (rest.refused.length > 0) schedule(true);
       const locked = isGivenUp ? nothing : rest.locked;
@@ -235,10 +249,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
         lockedEnds.get(seq)?.resolve();
         lockedEnds.delete(seq);
       }
+      const ids = new Set(locked.states.map(({ application_id }) => application_id));
+      for (const id of states.keys()) if (!ids.has(id)) states.delete(id);
       lockedRows += rowsOf(locked) - rowsOf(left);
       left = locked;
       progressed();
     }
+    lockedStates.delete(states);
   };
 
   const write = async (): Promise<void> => {
@@ -303,11 +320,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
     },
     addEndpoint(endpoint, notice = null) {
       endpoints.set(endpoint.application_id, endpoint);
+      replaceLocked(endpoint);
       if (notice) notices.push(notice);
       schedule(notice !== null || endpoint.failing_since !== null);
     },
     dropEndpoint(applicationId) {
       endpoints.delete(applicationId);
+      for (const states of lockedStates) states.delete(applicationId);
     },
     async written() {
       await (results.length > 0 ? recorded.promise : writing);

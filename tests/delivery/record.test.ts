@@ -3,6 +3,7 @@ import { createRecorder } from "../../src/delivery/record.ts";
 import type { AttemptResult, DeliveryStore } from "../../src/domain/deliveries.ts";
 import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { DomainError } from "../../src/domain/errors.ts";
+import type { NewNotice } from "../../src/domain/notices.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { attemptResult } from "../support/store.ts";
 import { settle, VirtualTime } from "../support/virtual-time.ts";
@@ -135,6 +136,33 @@ test("what another transaction locks is tried again, and holds up nothing else, 
   await pass(1_000);
   expect([stored, ended, recorder.unrecorded, recorder.writingMs]).toEqual([[2, 3, 1, -1], [2, 3, 1], 0, 0]);
   await recorder.settled();
+});
+
+test("a notice whose endpoint is locked is stored with a later state of the endpoint, in whatever order both are", async () => {
+  let isLocked = true;
+  let kept = newEndpoint("app");
+  const stored: string[] = [];
+  const record: DeliveryStore["record"] = async (_results, states, notices = [], locked) => {
+    if (!isLocked) for (const state of states) if (state.revision > kept.revision) kept = state;
+    // As in PostgreSQL: only if the state that the notice belongs to is the stored one.
+    if (!isLocked && states.some((state) => Bun.deepEquals(state, kept)))
+      stored.push(...notices.map(({ id }) => id));
+    locked?.({ seqs: new Set(), applicationIds: new Set(isLocked ? ["app"] : []) });
+  };
+  const store = { deliveries: { record } as DeliveryStore };
+  const { timers, monotonic, pass } = virtualTime();
+  const options = { store, log: createLog("off"), progressed() {}, noticed() {}, timers, monotonic };
+  const recorder = createRecorder(options);
+  const state = (revision: number) => ({ ...newEndpoint("app"), revision, failing_since: 1 });
+  const notice = { id: "disabled", application_id: "app" } as NewNotice;
+  recorder.addEndpoint(state(1), notice);
+  await pass(150);
+  recorder.addEndpoint(state(2));
+  await pass(155);
+  // The next try of the second state comes before that of the first one.
+  isLocked = false;
+  await pass(1_000);
+  expect([kept.revision, stored, recorder.unrecorded]).toEqual([2, ["disabled"], 0]);
 });
 
 test.each([

@@ -51,6 +51,8 @@ test("a start of the server loads these packages and modules of Node; others wai
     expect(files).toContain(file);
     expect([...ours]).not.toContain(file);
   }
+  // Loaded when the public listener already answers.
+  expect([...loadedBy("server/admin.ts").ours]).not.toContain("delivery/send/send.ts");
 });
 
 test("so does the engine's thread, which loads what sending needs with its first delivery", () => {

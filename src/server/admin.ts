@@ -5,7 +5,6 @@ import { adminApp } from "../api/admin.ts";
 import { Traffic } from "../api/http/context.ts";
 import type { Engine } from "../delivery/engine.ts";
 import { publishToEngine } from "../delivery/publish.ts";
-import { DeliveryCounter } from "../delivery/record.ts";
 import { DomainError } from "../domain/errors.ts";
 import { newHistogram } from "../domain/statistics.ts";
 import { dataIdOf, heldSetting, type Store } from "../domain/store.ts";
@@ -180,20 +179,24 @@ function idleEngine(store: Store): Engine {
       throw new DomainError("unavailable", "A webhook can be tested only while a server is running");
     },
     async notify() {},
-    stats: async () => ({
-      inFlight: 0,
-      queued: 0,
-      unrecorded: 0,
-      suspended: 0,
-      isHeld: false,
-      shares: null,
-      connections: null,
-      waiting: 0,
-      counts: new DeliveryCounter().counts,
-      eventLoopDelay: newHistogram([]),
-      spans: noSpans,
-      filtered: {},
-    }),
+    async stats() {
+      // Loaded here, because it loads the HTTP client of webhooks, and servers load this file.
+      const { DeliveryCounter } = await import("../delivery/record.ts");
+      return {
+        inFlight: 0,
+        queued: 0,
+        unrecorded: 0,
+        suspended: 0,
+        isHeld: false,
+        shares: null,
+        connections: null,
+        waiting: 0,
+        counts: new DeliveryCounter().counts,
+        eventLoopDelay: newHistogram([]),
+        spans: noSpans,
+        filtered: {},
+      };
+    },
     checkStorage: async () => null,
     stop: () => store.close(),
   };

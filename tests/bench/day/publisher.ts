@@ -74,6 +74,9 @@ export class Publisher {
   republish(): number {
     const kept = this.#kept ?? [];
     this.#kept = null;
+    // Requests whose answer was lost with the server are made again: their events may have been sent.
+    for (const event of this.events)
+      if (event.begunAt > 0 && event.acknowledgedAt === 0) event.isRepublished = true;
     for (const { number } of kept) {
       const event = this.events[number];
       if (event) event.isRepublished = true;

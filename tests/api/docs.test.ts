@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { documentOf, operations, parameters } from "../support/openapi.ts";
 import { ownServer, testServer } from "../support/server.ts";
 
@@ -58,34 +57,22 @@ describe.each([
     expect([...text.matchAll(/curl[^\n]*\{\w+\}/g)].map(([line]) => line)).toEqual([]);
   });
 
-  test.each([
-    ["gzip", "gzip"],
-    ["gzip, deflate, br, zstd", "br"],
-    ["br;q=0, gzip", "gzip"],
-    ["identity", null],
-  ])(
-    "accepted with the codings %p it is sent with %p, and lets no script run but its own",
-    async (accepted, coding) => {
-      const headers = { "accept-encoding": accepted };
-      const answer = await fetch(`${url}/docs/api`, { headers, decompress: false });
-      const policy = answer.headers.get("content-security-policy") ?? "";
-      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
-      expect(policy).toContain(`connect-src 'self' ${url};`);
-      expect(policy).not.toContain("unsafe");
-      expect(answer.headers.get("content-encoding")).toBe(coding);
-      expect(answer.headers.get("vary")).toBe("accept-encoding");
-      const bytes = await answer.bytes();
-      if (coding !== null) expect(bytes.length).toBeLessThan(100_000);
-      const unpack = { br: brotliDecompressSync, gzip: gunzipSync };
-      const text = new TextDecoder().decode(
-        coding === "br" || coding === "gzip" ? unpack[coding](bytes) : bytes,
-      );
-      expect(text).toBe(await (await fetch(`${url}/docs/api`)).text());
-      const again = { ...headers, "if-none-match": answer.headers.get("etag") ?? "" };
-      expect((await fetch(`${url}/docs/api`, { headers: again })).status).toBe(304);
-      expect((await fetch(`${url}/docs/api/`)).status).toBe(404);
-    },
-  );
+  test("lets no script run but its own, and is a page of some hundred kilobytes", async () => {
+    const answer = await fetch(`${url}/docs/api`, {
+      headers: { "accept-encoding": "gzip" },
+      decompress: false,
+    });
+    const policy = answer.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+    expect(policy).toContain(`connect-src 'self' ${url};`);
+    expect(policy).not.toContain("unsafe");
+    expect(answer.headers.get("content-encoding")).toBe("gzip");
+    expect((await answer.bytes()).length).toBeLessThan(100_000);
+    const etag = answer.headers.get("etag") ?? "";
+    const headers = { "accept-encoding": "gzip", "if-none-match": etag };
+    expect((await fetch(`${url}/docs/api`, { headers })).status).toBe(304);
+    expect((await fetch(`${url}/docs/api/`)).status).toBe(404);
+  });
 });
 
 test("HEAD and GET of the reference answer in any order, again and again, on both listeners", async () => {

@@ -6,13 +6,9 @@ export interface CacheableContent {
   readonly etag: string;
 }
 
-/** The codings of compressed content, the shorter one first. */
-const codings = ["br", "gzip"] as const;
-type Coding = (typeof codings)[number];
-
-/** Content with compressed forms, each of which is made when first needed. */
+/** Content with a compressed form, which is made when first needed. */
 export interface CompressibleContent extends CacheableContent {
-  compressed(coding: Coding): Promise<CacheableContent>;
+  gzipped(): Promise<CacheableContent>;
 }
 
 /** From this size on, content is a `Blob`. */
@@ -20,14 +16,14 @@ const blobBytes = 32 * 1024;
 
 export function contentOf(source: Uint8Array<ArrayBuffer> | string): CompressibleContent {
   const bytes = typeof source === "string" ? new TextEncoder().encode(source) : source;
-  const compressed: { [coding in Coding]?: Promise<CacheableContent> } = {};
+  let gzipped: Promise<CacheableContent> | null = null;
   return {
     // Bun copies bytes for each response and keeps the copy until it is sent; a large Blob is not copied.
     body: bytes.byteLength < blobBytes ? bytes : new Blob([bytes]),
     etag: `"${Bun.hash(bytes).toString(36)}"`,
-    compressed(coding) {
-      compressed[coding] ??= compress(bytes, coding).then(contentOf);
-      return compressed[coding];
+    gzipped() {
+      gzipped ??= compress(bytes).then(contentOf);
+      return gzipped;
     },
   };
 }
@@ -38,16 +34,12 @@ export function jsonContentOf(value: unknown): CompressibleContent {
 }
 
 /** Compresses outside the event loop. node:zlib is loaded on demand, to keep it out of the start. */
-function compress(bytes: Uint8Array, coding: Coding): Promise<Uint8Array<ArrayBuffer>> {
+function compress(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
-  const done = (error: Error | null, compressed: Buffer) => {
+  process.getBuiltinModule("node:zlib").gzip(bytes, (error, compressed) => {
     if (error) reject(error);
     else resolve(new Uint8Array(compressed));
-  };
-  const { brotliCompress, constants, gzip } = process.getBuiltinModule("node:zlib");
-  // The default quality takes twenty times as long.
-  if (coding === "br") brotliCompress(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }, done);
-  else gzip(bytes, done);
+  });
   return promise;
 }
 
@@ -69,16 +61,10 @@ export async function replyCompressed(
   content: CompressibleContent,
   headers: ExtraHeaders,
 ): Promise<Response> {
-  const accepted = requestContext.request.headers.get("accept-encoding");
-  const coding = codings.find((name) => accepts(accepted, name));
-  const vary = "accept-encoding";
-  return coding === undefined
-    ? replyContent(requestContext, content, { ...headers, vary })
-    : replyContent(requestContext, await content.compressed(coding), {
-        ...headers,
-        vary,
-        "content-encoding": coding,
-      });
+  const isGzip = acceptsGzip(requestContext);
+  const coding = { vary: "accept-encoding", ...(isGzip && { "content-encoding": "gzip" }) };
+  const sent = isGzip ? await content.gzipped() : content;
+  return replyContent(requestContext, sent, { ...headers, ...coding });
 }
 
 /** Returns a response with JSON that shared caches may keep for `seconds`. */
@@ -93,11 +79,12 @@ export const cacheableFor = (seconds: number) => ({ "cache-control": `public, ma
 export async function replyLargeJson(requestContext: RequestContext, value: unknown): Promise<Response> {
   const text = JSON.stringify(value);
   const vary = "accept-encoding";
-  if (!accepts(requestContext.request.headers.get("accept-encoding"), "gzip"))
-    return reply(requestContext, 200, text, { vary });
-  const compressed = await compress(Buffer.from(text), "gzip");
+  if (!acceptsGzip(requestContext)) return reply(requestContext, 200, text, { vary });
+  const compressed = await compress(Buffer.from(text));
   return reply(requestContext, 200, compressed, { vary, "content-encoding": "gzip" });
 }
+
+const acceptsGzip = ({ request }: RequestContext) => accepts(request.headers.get("accept-encoding"), "gzip");
 
 /** Whether a header such as Accept names a value and does not refuse it with `q=0` (RFC 9110, section 12.4.2). */
 export function accepts(header: string | null, value: string): boolean {

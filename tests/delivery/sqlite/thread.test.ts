@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Engine } from "../../src/delivery/engine.ts";
-import { type EngineThread, startEngineThread } from "../../src/delivery/thread.ts";
-import type { ReplicaNotification } from "../../src/domain/replicas.ts";
-import { signingKeySetting } from "../../src/domain/store.ts";
-import { day } from "../../src/domain/time.ts";
-import { createLog } from "../../src/runtime/log.ts";
-import { Link, type LinkMessage } from "../../src/runtime/threads.ts";
-import { directoryStorage, openStore } from "../../src/store/sqlite/store.ts";
-import { ownDirectory } from "../support/server.ts";
+import type { Engine } from "../../../src/delivery/engine.ts";
+import { type EngineThread, startEngineThread } from "../../../src/delivery/thread.ts";
+import type { ReplicaNotification } from "../../../src/domain/replicas.ts";
+import { signingKeySetting } from "../../../src/domain/store.ts";
+import { day } from "../../../src/domain/time.ts";
+import { createLog } from "../../../src/runtime/log.ts";
+import { Link, type LinkMessage } from "../../../src/runtime/threads.ts";
+import { directoryStorage, openStore } from "../../../src/store/sqlite/store.ts";
+import { ownDirectory } from "../../support/server.ts";
 
-const program = new URL("../../src/server/engine-thread.ts", import.meta.url).href;
+const program = new URL("../../../src/server/engine-thread.ts", import.meta.url).href;
 let directory: string;
 beforeEach(() => {
   directory = ownDirectory();
@@ -107,7 +107,7 @@ describe("in a directory that was served before", () => {
 
 test("notifications from before a listener was set are reported as missed, so that data is read again", async () => {
   await servedBefore();
-  const engine = await start(new URL("./fixtures/early-notification.ts", import.meta.url).href);
+  const engine = await start(new URL("../fixtures/early-notification.ts", import.meta.url).href);
   await engine.started;
   // The answer arrives after the notification.
   await engine.watchOutcomes({ all: false, applications: [] });
@@ -124,7 +124,7 @@ test("notifications from before a listener was set are reported as missed, so th
 });
 
 test("when the data cannot be opened for reading, the start rejects, stops the thread, and releases the directory", async () => {
-  const program = new URL("./fixtures/engine-without-data.ts", import.meta.url).href;
+  const program = new URL("../fixtures/engine-without-data.ts", import.meta.url).href;
   expect(await messageOf(start(program))).toBe("unable to open database file");
   expect(existsSync(join(directory, "stopped"))).toBe(true);
   await openStore(directory).close();
@@ -144,7 +144,7 @@ test("a file that is not a database is refused with an error that says so", asyn
 test.each(["load throws", "load exits", "begin exits", "later throws", "later rejects", "later exits"])(
   "a process whose thread ends (%s) exits with a sentence and a code, even if nothing was thrown",
   async (ending) => {
-    const script = new URL("fixtures/losing-a-thread.ts", import.meta.url).pathname;
+    const script = new URL("../fixtures/losing-a-thread.ts", import.meta.url).pathname;
     const child = Bun.spawn([process.execPath, script], {
       env: { ...process.env, ENDING: ending },
       stdout: "pipe",

@@ -7,14 +7,14 @@ import {
   maxScheduledAttempts,
   nextStep,
   retrySchedule,
-} from "../../src/delivery/judge.ts";
+} from "../../../src/delivery/judge.ts";
 import {
   maxRetryAfterMs,
   type OutcomeClass,
   outcomeClasses,
   parseRetryAfter,
-} from "../../src/delivery/send/result.ts";
-import { holds } from "../support/property.ts";
+} from "../../../src/delivery/send/result.ts";
+import { holds } from "../../support/property.ts";
 
 type Outcome = Parameters<typeof nextStep>[0]["outcome"];
 

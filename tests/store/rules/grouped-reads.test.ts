@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { endOfTick } from "../../src/runtime/event-loop.ts";
-import { groupedReads } from "../../src/store/drizzle/users.ts";
+import { endOfTick } from "../../../src/runtime/event-loop.ts";
+import { groupedReads } from "../../../src/store/drizzle/users.ts";
 
 /** Finds the length of each key that is not empty, and notes what it was asked for. */
 function lengths() {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { DeliveryQueue, MemoryCapacity, type Priority, Scheduler } from "../../src/delivery/scheduler.ts";
-import type { DueDelivery } from "../../src/domain/deliveries.ts";
-import { someTurns } from "../support/until.ts";
+import { DeliveryQueue, MemoryCapacity, type Priority, Scheduler } from "../../../src/delivery/scheduler.ts";
+import type { DueDelivery } from "../../../src/domain/deliveries.ts";
+import { someTurns } from "../../support/until.ts";
 
 const { signal } = new AbortController();
 const always = { mayRun: () => true, signal };

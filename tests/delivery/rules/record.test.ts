@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
-import { createRecorder } from "../../src/delivery/record.ts";
-import type { AttemptResult, DeliveryStore } from "../../src/domain/deliveries.ts";
-import { newEndpoint } from "../../src/domain/endpoints.ts";
-import { DomainError } from "../../src/domain/errors.ts";
-import type { NewNotice } from "../../src/domain/notices.ts";
-import { createLog } from "../../src/runtime/log.ts";
-import { attemptResult } from "../support/store.ts";
-import { settle, VirtualTime } from "../support/virtual-time.ts";
+import { createRecorder } from "../../../src/delivery/record.ts";
+import type { AttemptResult, DeliveryStore } from "../../../src/domain/deliveries.ts";
+import { newEndpoint } from "../../../src/domain/endpoints.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import type { NewNotice } from "../../../src/domain/notices.ts";
+import { createLog } from "../../../src/runtime/log.ts";
+import { attemptResult } from "../../support/store.ts";
+import { settle, VirtualTime } from "../../support/virtual-time.ts";
 
 test.each([
   ["that nothing waits for is gathered longer", false, 250],

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync } from "node:fs";
-import type { SendRequest } from "../../src/delivery/send/send.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
-import { dispatching, ok } from "../support/dispatching.ts";
-import { temporaryDirectory, testDirectory } from "../support/server.ts";
-import { subscriber } from "../support/store.ts";
+import type { SendRequest } from "../../../src/delivery/send/send.ts";
+import { openStore } from "../../../src/store/sqlite/store.ts";
+import { dispatching, ok } from "../../support/dispatching.ts";
+import { temporaryDirectory, testDirectory } from "../../support/server.ts";
+import { subscriber } from "../../support/store.ts";
 
 /*
  * SIGKILL at each step of a delivery: the files are copied at that moment, and another dispatcher starts on the copy.

@@ -1,22 +1,22 @@
 import { describe, expect, test } from "bun:test";
-import { stuckWatch } from "../../src/delivery/maintenance.ts";
-import { createNotifier, noticesOf } from "../../src/delivery/notices.ts";
-import { DeliveryCounter } from "../../src/delivery/record.ts";
-import type { SendRequest, SendResult } from "../../src/delivery/send/send.ts";
+import { stuckWatch } from "../../../src/delivery/maintenance.ts";
+import { createNotifier, noticesOf } from "../../../src/delivery/notices.ts";
+import { DeliveryCounter } from "../../../src/delivery/record.ts";
+import type { SendRequest, SendResult } from "../../../src/delivery/send/send.ts";
 import {
   newSigningKey,
   publicKeyForms,
   readPublicKey,
   readSigningKey,
   verify,
-} from "../../src/delivery/signature.ts";
-import type { ServerNoticeData } from "../../src/domain/notices.ts";
-import type { Store } from "../../src/domain/store.ts";
-import { hour, minute } from "../../src/domain/time.ts";
-import { StorageWatch } from "../../src/operations/storage-health.ts";
-import { createLog } from "../../src/runtime/log.ts";
-import { emptyStore } from "../support/store.ts";
-import { until } from "../support/until.ts";
+} from "../../../src/delivery/signature.ts";
+import type { ServerNoticeData } from "../../../src/domain/notices.ts";
+import type { Store } from "../../../src/domain/store.ts";
+import { hour, minute } from "../../../src/domain/time.ts";
+import { StorageWatch } from "../../../src/operations/storage-health.ts";
+import { createLog } from "../../../src/runtime/log.ts";
+import { emptyStore } from "../../support/store.ts";
+import { until } from "../../support/until.ts";
 
 const now = () => 1_000_000;
 

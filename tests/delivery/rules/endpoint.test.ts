@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { EndpointQueue, type EndpointState, type InFlightAttempt } from "../../src/delivery/endpoint.ts";
-import type { OutcomeClass, SendResult } from "../../src/delivery/send/send.ts";
-import type { Recipient } from "../../src/domain/applications.ts";
-import type { AttemptResult, DueDelivery } from "../../src/domain/deliveries.ts";
-import { newEndpoint } from "../../src/domain/endpoints.ts";
-import { hour, second } from "../../src/domain/time.ts";
+import { EndpointQueue, type EndpointState, type InFlightAttempt } from "../../../src/delivery/endpoint.ts";
+import type { OutcomeClass, SendResult } from "../../../src/delivery/send/send.ts";
+import type { Recipient } from "../../../src/domain/applications.ts";
+import type { AttemptResult, DueDelivery } from "../../../src/domain/deliveries.ts";
+import { newEndpoint } from "../../../src/domain/endpoints.ts";
+import { hour, second } from "../../../src/domain/time.ts";
 
 const now = 1_000_000;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { replaying } from "../../src/delivery/replays.ts";
-import type { Replay, ReplayStore } from "../../src/domain/replays.ts";
-import { settle, VirtualTime } from "../support/virtual-time.ts";
+import { replaying } from "../../../src/delivery/replays.ts";
+import type { Replay, ReplayStore } from "../../../src/domain/replays.ts";
+import { settle, VirtualTime } from "../../support/virtual-time.ts";
 
 /**
  * The service over replays whose steps advance as given; its calls are in `done`. Replays with "dry" in their

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { type Diagnosed, diagnose, endpointSummary } from "../../src/delivery/diagnosis.ts";
-import { type OutcomeClass, outcomeClasses } from "../../src/delivery/send/send.ts";
-import { type Endpoint, enabledAgain, newEndpoint } from "../../src/domain/endpoints.ts";
+import { type Diagnosed, diagnose, endpointSummary } from "../../../src/delivery/diagnosis.ts";
+import { type OutcomeClass, outcomeClasses } from "../../../src/delivery/send/send.ts";
+import { type Endpoint, enabledAgain, newEndpoint } from "../../../src/domain/endpoints.ts";
 
 const outcomes = outcomeClasses.filter((name) => name !== "ok" && name !== "status");
 

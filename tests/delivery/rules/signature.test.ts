@@ -11,8 +11,8 @@ import {
   readSigningKey,
   sign,
   verify,
-} from "../../src/delivery/signature.ts";
-import { holds } from "../support/property.ts";
+} from "../../../src/delivery/signature.ts";
+import { holds } from "../../support/property.ts";
 
 const id = "01KEYF5T7Z2X4Q8R6W3M1N0PVC";
 const body = JSON.stringify({ type: "chat.message.sent", data: { content: "grüße 🎉\u0000" } });

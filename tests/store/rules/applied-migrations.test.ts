@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { checkedCount, hashOf, type Migration, statementsOf } from "../../src/store/applied-migrations.ts";
+import { checkedCount, hashOf, type Migration, statementsOf } from "../../../src/store/applied-migrations.ts";
 
 const start: Migration = { name: "0000_start", sql: "CREATE TABLE users (id integer);" };
 const added: Migration = { name: "0001_colours.additive", sql: "CREATE TABLE colours (id integer);" };

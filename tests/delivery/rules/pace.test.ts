@@ -1,13 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { type Feedback, Pace } from "../../src/delivery/pace.ts";
-import { minute, second } from "../../src/domain/time.ts";
-import {
-  canStart,
-  latencies,
-  type SimulatedReceiver,
-  Simulation,
-  workers,
-} from "./fixtures/simulated-endpoint.ts";
+import { type Feedback, Pace } from "../../../src/delivery/pace.ts";
+import { minute, second } from "../../../src/domain/time.ts";
+import { canStart, latencies, type SimulatedReceiver, Simulation, workers } from "./simulated-endpoint.ts";
 
 const max = 128;
 

@@ -3,15 +3,15 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
-import { attemptTimeoutMs } from "../../src/delivery/send/send.ts";
-import { afterTests } from "../support/after-tests.ts";
-import { closedPort } from "../support/ports.ts";
-import { serve } from "../support/process.ts";
-import { publish, event as sample, subscriber } from "../support/publishing.ts";
-import { users } from "../support/real-data.ts";
-import { testDirectory } from "../support/server.ts";
-import { bytesReceiver, type Receiver, rawReceiver, receiver } from "./fixtures/receiver.ts";
-import { timeoutMs } from "./fixtures/timeout.ts";
+import { attemptTimeoutMs } from "../../../src/delivery/send/send.ts";
+import { afterTests } from "../../support/after-tests.ts";
+import { closedPort } from "../../support/ports.ts";
+import { serve } from "../../support/process.ts";
+import { publish, event as sample, subscriber } from "../../support/publishing.ts";
+import { users } from "../../support/real-data.ts";
+import { testDirectory } from "../../support/server.ts";
+import { bytesReceiver, type Receiver, rawReceiver, receiver } from "../fixtures/receiver.ts";
+import { timeoutMs } from "../fixtures/timeout.ts";
 
 /*
  * One event for a server process of its own, and a receiver of every bad kind. All are called at once, so that the file
@@ -19,7 +19,7 @@ import { timeoutMs } from "./fixtures/timeout.ts";
  */
 
 const event = "channel.followed";
-const certificateFile = new URL("./fixtures/hook.test.cert.pem", import.meta.url).pathname;
+const certificateFile = new URL("../fixtures/hook.test.cert.pem", import.meta.url).pathname;
 
 const hour = 3_600_000;
 const gigabyte = 1_000_000_000;
@@ -175,7 +175,7 @@ interface Recorded {
 const directory = testDirectory();
 const applications = new Map<string, string>();
 const server = await serve(["--data", directory, "--allow-private-webhooks"], {
-  command: [process.execPath, "--no-env-file", join(import.meta.dir, "fixtures/impatient-server.ts")],
+  command: [process.execPath, "--no-env-file", join(import.meta.dir, "../fixtures/impatient-server.ts")],
   env: { NODE_EXTRA_CA_CERTS: certificateFile },
 });
 afterTests(() => server.end("SIGKILL"));

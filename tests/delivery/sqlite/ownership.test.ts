@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import type { SendRequest } from "../../src/delivery/send/send.ts";
-import { newId } from "../../src/domain/ids.ts";
-import { type Deliverer, type EndpointNotification, soleOwnership } from "../../src/domain/replicas.ts";
-import type { Store } from "../../src/domain/store.ts";
-import { dispatching, ok } from "../support/dispatching.ts";
-import { emptyStore, newEvent, storedAt, subscriber } from "../support/store.ts";
-import { someTurns, until } from "../support/until.ts";
+import type { SendRequest } from "../../../src/delivery/send/send.ts";
+import { newId } from "../../../src/domain/ids.ts";
+import { type Deliverer, type EndpointNotification, soleOwnership } from "../../../src/domain/replicas.ts";
+import type { Store } from "../../../src/domain/store.ts";
+import { dispatching, ok } from "../../support/dispatching.ts";
+import { emptyStore, newEvent, storedAt, subscriber } from "../../support/store.ts";
+import { someTurns, until } from "../../support/until.ts";
 
 /** A dispatcher whose ownership the test settles. */
 async function owning() {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { createLog } from "../../src/runtime/log.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
 import { startApp } from "../../src/server/start.ts";
-import { ownListener } from "../support/listener.ts";
 import {
   expectFailure,
   onTerminal,
@@ -16,7 +15,7 @@ import {
   type ServerProcess,
   serve,
 } from "../support/process.ts";
-import { ownDirectory } from "../support/server.ts";
+import { adminKey, ownDirectory, ownServer } from "../support/server.ts";
 
 let directory: string;
 let data: string;
@@ -43,6 +42,7 @@ async function started(key?: string): Promise<ServerProcess> {
 const statusOf = async (server: { adminUrl: string }, key: string) =>
   (await fetch(`${server.adminUrl}/admin/v1/keys`, { headers: { authorization: `Bearer ${key}` } })).status;
 
+const keyOf = () => readFileSync(keyPath, "utf8").trim();
 const logged = () => readFileSync(log, "utf8");
 const event = (name: string) =>
   logged()
@@ -53,20 +53,14 @@ const event = (name: string) =>
 describe("the key of the first start", () => {
   test("without a terminal, is written to a file that only its owner can read, and never to the log", async () => {
     const server = await started();
-    const key = readFileSync(keyPath, "utf8").trim();
+    const key = keyOf();
     expect(key).toMatch(/^onair_admin_[A-Za-z0-9_-]{43}$/);
     expect(statSync(keyPath).mode & 0o777).toBe(0o600);
     expect(await statusOf(server, key)).toBe(200);
     await server.end("SIGTERM");
     expect(event("operator_key_generated")).toMatchObject([{ level: "warn", path: keyPath }]);
-    expect(logged()).not.toContain(key);
     expect(logged()).not.toContain(key.slice(0, 20));
     expect(readFileSync(join(data, "onair.db"), "latin1")).not.toContain(key);
-    const again = await started();
-    expect(await statusOf(again, key)).toBe(200);
-    await again.end("SIGTERM");
-    expect(event("operator_key_generated")).toEqual([]);
-    expect(event("operator_keys")).toMatchObject([{ environment: false, operator: 1 }]);
   });
 
   test.skipIf(Bun.which("script") === null)("is printed on a terminal, and nowhere else", async () => {
@@ -80,19 +74,6 @@ describe("the key of the first start", () => {
     expect(logged()).not.toContain("onair_admin_");
     const server = await started();
     expect(await statusOf(server, key)).toBe(200);
-    await server.end("SIGTERM");
-  });
-
-  test("is not lost when the first start fails because a port is in use", async () => {
-    for (const flag of ["--admin-port", "--port"]) {
-      const other = ownListener(() => new Response());
-      const ports = { "--port": "0", "--admin-port": "0", [flag]: String(other.port) };
-      const failed = await run(["serve", "--data", data, ...Object.entries(ports).flat()]);
-      await other.stop();
-      expect([failed.code, failed.stdout, existsSync(keyPath)]).toEqual([1, "", false]);
-    }
-    const server = await started();
-    expect(await statusOf(server, readFileSync(keyPath, "utf8").trim())).toBe(200);
     await server.end("SIGTERM");
   });
 
@@ -124,32 +105,41 @@ describe("the key of the first start", () => {
 });
 
 describe("a key in ONAIR_ADMIN_KEY", () => {
-  test("permanently replaces the generated one; a start without it logs which keys are valid", async () => {
+  test("permanently replaces the generated one; a start without it logs which keys are valid; reset makes a new one", async () => {
     const first = await started();
-    const generated = readFileSync(keyPath, "utf8").trim();
+    const generated = keyOf();
     await first.end("SIGTERM");
     const second = await started("key-of-the-variable");
-    expect([await statusOf(second, "key-of-the-variable"), await statusOf(second, generated)]).toEqual([
-      200, 401,
-    ]);
+    const create = ["admin-key", "create", "--name", "r", "--role", "reader", "--url", second.adminUrl];
+    const statuses = async (server: ServerProcess, ...keys: string[]) =>
+      Promise.all(["key-of-the-variable", generated, ...keys].map((key) => statusOf(server, key)));
+    expect(await statuses(second)).toEqual([200, 401]);
+    const { key: reader } = await printedJson<{ key: string }>(create, { env: env("key-of-the-variable") });
+    expectFailure(await run(["admin-key", "reset", "--data", data]), 1, "is in use by");
     await second.end("SIGTERM");
+    expect(event("operator_key_generated")).toEqual([]);
     expect(event("operator_keys")).toMatchObject([{ environment: true, operator: 1 }]);
+
     const third = await started();
-    expect([await statusOf(third, "key-of-the-variable"), await statusOf(third, generated)]).toEqual([
-      401, 401,
-    ]);
+    expect(await statuses(third, reader)).toEqual([401, 401, 200]);
     await third.end("SIGTERM");
     expect(event("operator_keys")).toMatchObject([{ environment: false, operator: 0 }]);
-    const [missing] = event("no_operator_key");
-    expect(missing).toMatchObject({
-      level: "warn",
-      reason: "ONAIR_ADMIN_KEY is no longer set, and no other key was created",
-      advice: expect.stringContaining("onair admin-key reset --data DIR"),
-    } as never);
-    const { key } = await printedJson<{ key: string }>(["admin-key", "reset", "--data", data]);
+    expect(event("no_operator_key")).toMatchObject([
+      {
+        level: "warn",
+        reason: "ONAIR_ADMIN_KEY is no longer set, and no other key was created",
+        advice: expect.stringContaining("onair admin-key reset --data DIR"),
+      },
+    ]);
+
+    const reset = ["admin-key", "reset", "--data", data];
+    const { key: lost } = await printedJson<{ key: string }>(reset);
+    const { key, ended } = await printedJson<{ key: string; ended: number }>(reset);
+    expect(ended).toBe(1);
     const fourth = await started();
-    expect([await statusOf(fourth, key), await statusOf(fourth, generated)]).toEqual([200, 401]);
+    expect(await statuses(fourth, reader, lost, key)).toEqual([401, 401, 200, 401, 200]);
     await fourth.end("SIGTERM");
+    expect(event("operator_keys")).toMatchObject([{ environment: false, operator: 1 }]);
   });
 
   test("may be in a file, for the server and for commands", async () => {
@@ -175,19 +165,14 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
   });
 });
 
-describe.each(["at a running server", "in a data directory"])("onair admin-key, %s", (way) => {
-  const secret = "key-of-the-server";
-  let server: ServerProcess;
-  const onair = (...args: string[]) => {
+test.each(["at a running server", "in a data directory"])(
+  "onair admin-key lists, creates and revokes, %s",
+  async (way) => {
+    const server = await ownServer({ data });
+    if (way === "in a data directory") await server.stop();
     const target = way === "in a data directory" ? ["--data", data] : ["--url", server.adminUrl];
-    return run(["admin-key", ...args, ...target], { env: { ONAIR_ADMIN_KEY: secret } });
-  };
-  beforeEach(async () => {
-    server = await started(secret);
-    if (way === "in a data directory") await server.end("SIGTERM");
-  });
-
-  test("lists, creates and revokes", async () => {
+    const onair = (...args: string[]) =>
+      run(["admin-key", ...args, ...target], { env: { ONAIR_ADMIN_KEY: adminKey } });
     const made = await onair("create", "--name", "ci", "--role", "publisher", "--expires-in", "60");
     expect([made.code, made.stderr]).toEqual([0, ""]);
     const key = /^key +(onair_admin_\S+)$/m.exec(made.stdout)?.[1] ?? "";
@@ -202,28 +187,8 @@ describe.each(["at a running server", "in a data directory"])("onair admin-key, 
     const revoked = await onair("revoke", id);
     const isLast = way === "in a data directory";
     expect([revoked.code, revoked.stderr.includes("last operator key")]).toEqual([isLast ? 1 : 0, isLast]);
-  });
-});
-
-test("reset revokes every operator key of the directory and leaves the others", async () => {
-  const server = await started();
-  const lost = readFileSync(keyPath, "utf8").trim();
-  const at = { ONAIR_ADMIN_KEY: lost };
-  const make = async (role: string) => {
-    const args = ["admin-key", "create", "--name", role, "--role", role, "--url", server.adminUrl];
-    return (await printedJson<{ key: string }>(args, { env: at })).key;
-  };
-  const [other, reader] = [await make("operator"), await make("reader")];
-  expectFailure(await run(["admin-key", "reset", "--data", data]), 1, "is in use by");
-  await server.end("SIGTERM");
-  const reset = ["admin-key", "reset", "--data", data];
-  const { key, ended } = await printedJson<{ key: string; ended: number }>(reset);
-  expect(ended).toBe(2);
-  const after = await started();
-  const statuses = [lost, other, reader, key].map((one) => statusOf(after, one));
-  expect(await Promise.all(statuses)).toEqual([401, 401, 200, 200]);
-  await after.end("SIGTERM");
-});
+  },
+);
 
 test.each<[string[], string]>([
   [[], "The action must be one of list, create, revoke, reset"],

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { maxErrors, maxLineBytes } from "../../src/platform/batches.ts";
-import {
-  expectFailure,
-  RunningCommand,
-  run,
-  type ServerProcess,
-  serve,
-  untimed,
-} from "../support/process.ts";
+import { maxErrors } from "../../src/platform/batches.ts";
+import { expectFailure, program, RunningCommand, run, untimed } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
-import { adminKey, ndjson, testDirectory } from "../support/server.ts";
+import {
+  adminKey,
+  ndjson,
+  ownServer,
+  startServer,
+  type TestServer,
+  testDirectory,
+} from "../support/server.ts";
 
 const directory = testDirectory();
 const env = { ONAIR_ADMIN_KEY: adminKey };
@@ -41,16 +41,14 @@ const bad = [
 
 describe.each(["into a data directory", "through a running server"])("onair import, %s", (way) => {
   const data = join(directory, way.replaceAll(" ", "-"));
-  let server: ServerProcess | null = null;
+  let server: TestServer | null = null;
   const to = () => (server ? ["--url", server.adminUrl] : ["--data", data]);
   const load = async (...args: string[]) => untimed(await run(["import", ...args, ...to()], { env }));
 
   beforeAll(async () => {
-    if (way === "through a running server") server = await serve(["--data", data]);
+    if (way === "through a running server") server = await startServer({ data });
   });
-  afterAll(async () => {
-    await server?.end("SIGTERM");
-  });
+  afterAll(() => server?.stop());
 
   test("accepts real users, categories, channels and livestreams, and the same rows again", async () => {
     for (let i = 0; i < 2; i++) {
@@ -74,46 +72,6 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     ]);
   });
 
-  test("swaps the names of two users", async () => {
-    const [first, second] = ["swapped_a", "swapped_b"];
-    const rows = (...names: string[]) => fileOf(names.map((username, i) => ({ id: 78_001 + i, username })));
-    expect((await load("users", rows(first, second))).code).toBe(0);
-    const swapped = { code: 0, stdout: "2 accepted, 0 rejected\n", stderr: "" };
-    for (let i = 0; i < 2; i++) expect(await load("users", rows(second, first))).toEqual(swapped);
-  });
-
-  test("counts rows that a later one with the same id replaces", async () => {
-    const rows = ["first", "second", "third", "other"].map((username, i) => ({
-      id: i < 3 ? 79_001 : 79_002,
-      username: `repeated_${username}`,
-    }));
-    const stdout = "4 accepted, 0 rejected, duplicate ids: 2 (the last line of each counts)\n";
-    expect(await load("users", fileOf(rows))).toEqual({ code: 0, stdout, stderr: "" });
-    const live = [livestreams[0], livestreams[0]];
-    expect(JSON.parse((await load("livestreams", fileOf(live), "--json")).stdout)).toMatchObject({
-      accepted: 2,
-      duplicate_ids: 1,
-    });
-  });
-
-  test.each([
-    ["users", "categories", categories],
-    ["categories", "channels", [{ id: 1, user_id: 1001, slug: "own", name: "Own" }]],
-    ["livestreams", "users", users],
-  ])("refuses as %s a file of %s, and imports nothing", async (kind, other, rows) => {
-    const file = fileOf(rows);
-    const { code, stderr } = await load(kind, file);
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`is one of ${other}, not of ${kind}`)]);
-    expect(stderr).toContain(`onair import ${other} ${file}`);
-  });
-
-  test("ignores fields of another kind, if the row has fields of its own", async () => {
-    const row = { id: 79_003, username: "with_more", slug: "with-more", name: "With More" };
-    expect((await load("users", fileOf([row]))).stdout).toBe(
-      "1 accepted, 0 rejected, 2 unknown fields ignored\n",
-    );
-  });
-
   test("is recorded in the audit log, a snapshot with its counts", async () => {
     expect((await load("livestreams", fileOf(livestreams), "--snapshot")).code).toBe(0);
     const { stdout } = await run(["audit", "--json", ...to()], { env });
@@ -129,90 +87,6 @@ describe.each(["into a data directory", "through a running server"])("onair impo
       accepted: livestreams.length,
       ended: 0,
     });
-  });
-
-  test("prints the report as JSON", async () => {
-    const result = await load("users", fileOf(bad), "--json");
-    expect([result.code, result.stderr]).toEqual([1, ""]);
-    expect(JSON.parse(result.stdout)).toMatchObject({
-      accepted: 2,
-      rejected: 3,
-      errors: [{ line: 2 }, {}, {}],
-    });
-  });
-
-  test("refuses invalid UTF-8, lines over the limit and deep nesting, and keeps the rest", async () => {
-    const path = fileOf([]);
-    const lines = [
-      '{"id": 21, "username": "long", "bio": "',
-      "x".repeat(maxLineBytes),
-      '"}\n{"id": 22, "username": "good"}\n{"id": 23, "username": "bad", "bio": "',
-      new Uint8Array([0xc3, 0x28]),
-      `"}\n${"[".repeat(10_000)}\n{"id": 24, "username": "nul\\u0000"}\n{"id": 25, "username": "last"}`,
-    ];
-    writeFileSync(path, Buffer.concat(lines.map((line) => Buffer.from(line))));
-    const result = await load("users", path);
-    expect([result.code, result.stdout]).toEqual([1, "2 accepted, 4 rejected\n"]);
-    expect(result.stderr.split("\n")).toEqual([
-      "line 1: The line is longer than 262144 bytes",
-      "line 3: The line is not valid UTF-8",
-      "line 4: The line must not be nested more than 64 deep",
-      "line 5: username must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
-      "",
-    ]);
-  });
-
-  test("refuses references to unknown users", async () => {
-    const channel = { id: 9001, user_id: 4_000_000, slug: "nobody" };
-    const first = await load("channels", fileOf([channel]));
-    expect([first.code, first.stderr]).toEqual([
-      1,
-      "line 1: user_id 4000000 is not a known user: import users first\n",
-    ]);
-    const second = await load("livestreams", fileOf([{ channel_id: 9001, category_id: 1, viewers: 1 }]));
-    expect([second.code, second.stderr]).toEqual([1, "line 1: channel_id 9001 is not a known channel\n"]);
-  });
-
-  test("writes a long report into a pipe completely", async () => {
-    const rows = Array.from({ length: maxErrors + 1 }, () => ({
-      id: 0,
-      username: "#",
-      bio: 1,
-      is_verified: 1,
-    }));
-    const { stdout, code } = await load("users", fileOf(rows), "--json");
-    const { accepted, rejected, errors, interrupted } = JSON.parse(stdout);
-    expect([code, accepted, rejected, errors.length, interrupted]).toEqual([1, 0, 1001, maxErrors, false]);
-    expect(stdout.length).toBeGreaterThan(65_536);
-  });
-
-  test("refuses a JSON array and a compressed file as a whole", async () => {
-    const array = await load("users", fileOf(["[", '{"id": 77001, "username": "in_array"},', "]"]));
-    expectFailure(array, 1, "is a JSON array");
-    const packed = fileOf([]);
-    writeFileSync(packed, Bun.gzipSync('{"id": 77001, "username": "in_array"}'));
-    expectFailure(await load("users", packed), 1, "is compressed with gzip");
-  });
-
-  test("reads standard input", async () => {
-    const importing = start("users", "-", ...to());
-    importing.write('{"id": 31, "username": "from');
-    importing.write('_stdin"}\n\n{"id": 32, "username": "from_stdin_too"}');
-    expect(untimed(await importing.ended())).toEqual({
-      code: 0,
-      stdout: "2 accepted, 0 rejected\n",
-      stderr: "",
-    });
-  });
-
-  test("shows twenty refused lines and counts the rest", async () => {
-    const result = await load("users", fileOf(Array.from({ length: 50 }, () => "{}")));
-    expect(result.stderr.split("\n")).toHaveLength(22);
-    expect(result.stderr).toContain("… and 30 more");
-  });
-
-  test("accepts CRLF and a last line without a newline", async () => {
-    expect((await load("users", fileOf(bad.slice(0, 1).concat(bad.slice(5)), "\r\n"))).code).toBe(0);
   });
 
   test("with --snapshot ends every livestream that the file does not name", async () => {
@@ -233,19 +107,111 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     const result = await snapshot(livestreams.slice(0, 1), "--confirm");
     const ended = `${all - 1} livestreams ended`;
     expect(result).toMatchObject({ code: 0, stdout: `1 accepted, 0 rejected, ${ended}\n` });
-    const reader = server ?? (await serve(["--data", data]));
+    const reader = server ?? (await startServer({ data }));
     const { categories: shown } = (await (await reader.get("/public/v1/categories?limit=100")).json()) as {
       categories: { viewers: number }[];
     };
-    if (!server) await reader.end("SIGTERM");
+    if (!server) await reader.stop();
     expect(shown.filter(({ viewers }) => viewers > 0)).toHaveLength(1);
+  });
+});
+
+describe("onair import, a file", () => {
+  const data = join(directory, "files");
+  const load = async (...args: string[]) => untimed(await run(["import", ...args, "--data", data]));
+
+  test("swaps the names of two users", async () => {
+    const [first, second] = ["swapped_a", "swapped_b"];
+    const rows = (...names: string[]) => fileOf(names.map((username, i) => ({ id: 78_001 + i, username })));
+    expect((await load("users", rows(first, second))).code).toBe(0);
+    const swapped = { code: 0, stdout: "2 accepted, 0 rejected\n", stderr: "" };
+    for (let i = 0; i < 2; i++) expect(await load("users", rows(second, first))).toEqual(swapped);
+  });
+
+  test("counts rows that a later one with the same id replaces", async () => {
+    const rows = ["first", "second", "third", "other"].map((username, i) => ({
+      id: i < 3 ? 79_001 : 79_002,
+      username: `repeated_${username}`,
+    }));
+    const stdout = "4 accepted, 0 rejected, duplicate ids: 2 (the last line of each counts)\n";
+    expect(await load("users", fileOf(rows))).toEqual({ code: 0, stdout, stderr: "" });
+  });
+
+  test.each([
+    ["users", "categories", categories],
+    ["categories", "channels", [{ id: 1, user_id: 1001, slug: "own", name: "Own" }]],
+    ["livestreams", "users", users],
+  ])("refuses as %s a file of %s, and imports nothing", async (kind, other, rows) => {
+    const file = fileOf(rows);
+    const { code, stderr } = await load(kind, file);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`is one of ${other}, not of ${kind}`)]);
+    expect(stderr).toContain(`onair import ${other} ${file}`);
+  });
+
+  test("ignores fields of another kind, if the row has fields of its own", async () => {
+    const row = { id: 79_003, username: "with_more", slug: "with-more", name: "With More" };
+    expect((await load("users", fileOf([row]))).stdout).toBe(
+      "1 accepted, 0 rejected, 2 unknown fields ignored\n",
+    );
+  });
+
+  test("prints the report as JSON", async () => {
+    const result = await load("users", fileOf(bad), "--json");
+    expect([result.code, result.stderr]).toEqual([1, ""]);
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      accepted: 2,
+      rejected: 3,
+      errors: [{ line: 2 }, {}, {}],
+    });
+  });
+
+  test("refuses a JSON array and a compressed file as a whole", async () => {
+    const array = await load("users", fileOf(["[", '{"id": 77001, "username": "in_array"},', "]"]));
+    expectFailure(array, 1, "is a JSON array");
+    const packed = fileOf([]);
+    writeFileSync(packed, Bun.gzipSync('{"id": 77001, "username": "in_array"}'));
+    expectFailure(await load("users", packed), 1, "is compressed with gzip");
+  });
+
+  test("shows twenty refused lines and counts the rest", async () => {
+    const result = await load("users", fileOf(Array.from({ length: 50 }, () => "{}")));
+    expect(result.stderr.split("\n")).toHaveLength(22);
+    expect(result.stderr).toContain("… and 30 more");
+  });
+
+  test("reads standard input", async () => {
+    const importing = start("users", "-", "--data", data);
+    importing.write('{"id": 31, "username": "from');
+    importing.write('_stdin"}\n\n{"id": 32, "username": "from_stdin_too"}');
+    expect(untimed(await importing.ended())).toEqual({
+      code: 0,
+      stdout: "2 accepted, 0 rejected\n",
+      stderr: "",
+    });
+  });
+
+  test("writes a long report into a pipe completely", async () => {
+    const rows = Array.from({ length: maxErrors + 1 }, () => ({
+      id: 0,
+      username: "#",
+      bio: 1,
+      is_verified: 1,
+    }));
+    // In a process of its own, which has a pipe.
+    const args = ["import", "users", fileOf(rows), "--json", "--data", data];
+    const { stdout, code } = await run(args, { command: program });
+    const { accepted, rejected, errors, interrupted } = JSON.parse(stdout);
+    expect([code, accepted, rejected, errors.length, interrupted]).toEqual([1, 0, 1001, maxErrors, false]);
+    expect(stdout.length).toBeGreaterThan(65_536);
   });
 });
 
 describe("onair import, wrong usage", () => {
   const file = () => fileOf(users);
+  const never = join(directory, "never");
   test.each<[string, () => string[], Record<string, string>, string]>([
     ["no file", () => ["users"], {}, "The file is missing"],
+    ["a missing file", () => ["users", "/nowhere.ndjson", "--data", never], {}, "There is no file"],
     ["a word too many", () => ["users", file(), "x"], {}, '"x" is not expected here'],
     ["both ways", () => ["users", file(), "--url", "http://x", "--data", "y"], {}, "exclude each other"],
     ["no key", () => ["users", file(), "--url", "http://127.0.0.1:9"], {}, "ONAIR_ADMIN_KEY"],
@@ -259,31 +225,30 @@ describe("onair import, wrong usage", () => {
     ["--confirm alone", () => ["livestreams", file(), "--confirm"], {}, "--confirm is only for --snapshot"],
   ])("%s ends with 2", async (_, args, env, message) => {
     expectFailure(await run(["import", ...args()], { env }), 2, message);
+    expect(existsSync(never)).toBe(false);
   });
 });
 
-describe("onair import, failures", () => {
-  test("for a data directory in use the error names the process, and nothing is changed", async () => {
-    const data = join(directory, "busy");
-    const server = await serve(["--data", data]);
-    const result = await run(["import", "users", fileOf(users), "--data", data]);
-    await server.end("SIGTERM");
-    expect(result.code).toBe(1);
-    expect(result.stderr).toContain(`in use by process ${server.pid}`);
-    expect(result.stderr).toContain("--url");
+test("a directory in use, a wrong key, the public listener, a broken connection and an absent server are reported", async () => {
+  const data = join(directory, "busy");
+  const server = await startServer({ data });
+  const load = (to: string[], key = adminKey) =>
+    run(["import", "users", fileOf(users), ...to], { env: { ONAIR_ADMIN_KEY: key } });
+  const inUse = await load(["--data", data]);
+  expectFailure(inUse, 1, `in use by process ${process.pid}`);
+  expect(inUse.stderr).toContain("--url");
+  const to = ["--url", server.adminUrl];
+  expectFailure(await load(to, "wrong-key-entirely"), 1, "answered 401: The operator key is wrong");
+  expectFailure(await load(["--url", server.publicUrl]), 1, "--url must name the admin listener");
+  await server.stop();
+  expectFailure(await load(to), 1, new URL(server.adminUrl).origin);
+  const breaking = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: { data: (socket) => void socket.terminate() },
   });
-
-  test("a wrong key and a server that does not answer are reported", async () => {
-    const server = await serve(["--data", join(directory, "keyed")]);
-    const args = ["import", "users", fileOf(users), "--url", server.adminUrl];
-    const wrong = await run(args, { env: { ONAIR_ADMIN_KEY: "wrong-key-entirely" } });
-    await server.end("SIGTERM");
-    expect(wrong).toMatchObject({ code: 1, stdout: "" });
-    expect(wrong.stderr).toContain("answered 401: The operator key is wrong");
-    const gone = await run(args, { env });
-    expect(gone).toMatchObject({ code: 1, stdout: "" });
-    expect(gone.stderr).toContain(new URL(server.adminUrl).origin);
-  });
+  expectFailure(await load(["--url", `http://127.0.0.1:${breaking.port}`]), 1, "broke off");
+  breaking.stop(true);
 });
 
 /** Sends rows and half of another, waits until the import reports them, then sends Ctrl-C. */
@@ -297,7 +262,7 @@ async function stopped(rows: readonly unknown[], ...args: string[]) {
 
 test("Ctrl-C keeps and counts the accepted rows, and an incomplete snapshot ends no livestream", async () => {
   const data = join(directory, "stopped");
-  const server = await serve(["--data", join(directory, "stopped-server")]);
+  const server = await ownServer();
   for (const [kind, rows] of Object.entries({ users, categories, channels, livestreams })) {
     expect((await run(["import", kind, fileOf(rows), "--url", server.adminUrl], { env })).code).toBe(0);
   }
@@ -323,25 +288,4 @@ test("Ctrl-C keeps and counts the accepted rows, and an incomplete snapshot ends
   const { categories: shown } = (await answer.json()) as { categories: { viewers: number }[] };
   const live = new Set(livestreams.map(({ category_id }) => category_id));
   expect(shown.filter(({ viewers }) => viewers > 0)).toHaveLength(live.size);
-  await server.end("SIGTERM");
 }, 300_000);
-
-test("for a missing file no data directory is created", async () => {
-  const data = join(directory, "never");
-  expect((await run(["import", "users", "/nowhere.ndjson", "--data", data])).code).toBe(2);
-  expect(existsSync(data)).toBe(false);
-});
-
-test("a broken connection and the address of another program are reported", async () => {
-  const breaking = Bun.listen({
-    hostname: "127.0.0.1",
-    port: 0,
-    socket: { data: (socket) => void socket.terminate() },
-  });
-  const server = await serve(["--data", join(directory, "other")]);
-  const load = (url: string) => run(["import", "users", fileOf(users), "--url", url], { env });
-  expectFailure(await load(`http://127.0.0.1:${breaking.port}`), 1, "broke off");
-  expectFailure(await load(server.publicUrl), 1, "--url must name the admin listener");
-  breaking.stop(true);
-  await server.end("SIGTERM");
-});

@@ -15,7 +15,7 @@ import { until } from "../support/until.ts";
  * One client with more connections to the public listener than the process may have descriptors.
  */
 
-const [descriptors, connections] = [1_024, 1_100];
+const [descriptors, connections] = [256, 300];
 /** With a limit of its own, which Bun cannot raise. */
 const limited = ["sh", "-c", `ulimit -n ${descriptors} && exec "$@"`, "sh", ...program];
 

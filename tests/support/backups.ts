@@ -30,7 +30,7 @@ export async function beginBackup(server: AdminServer): Promise<ShownBackup> {
 
 /** The backup when it has come to its end, whichever: its thread has the lowest priority, also on a busy machine. */
 export async function endOfBackup(server: AdminServer, id: string): Promise<ShownBackup> {
-  for (const deadline = performance.now() + 50_000; ; await Bun.sleep(2)) {
+  for (const deadline = performance.now() + 50_000; ; await Bun.sleep(10)) {
     const found = await json<ShownBackup>(await server.admin("GET", `${backupsPath}/${id}`));
     if (found.status !== "running") return found;
     if (performance.now() > deadline) throw new Error(`still running: ${JSON.stringify(found)}`);

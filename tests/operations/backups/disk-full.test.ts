@@ -6,7 +6,7 @@ import { Backups } from "../../../src/operations/backups/backups.ts";
 import { createLog } from "../../../src/runtime/log.ts";
 import { addBallast, backupFiles, backupsPath, madeBackup } from "../../support/backups.ts";
 import { run } from "../../support/process.ts";
-import { json, ownDirectory, ownServer, startServer, type TestServer } from "../../support/server.ts";
+import { giveTables, json, ownDirectory, ownServer, type TestServer } from "../../support/server.ts";
 import { canMount, SmallDisk } from "../../support/small-disk.ts";
 import { until } from "../../support/until.ts";
 
@@ -14,12 +14,14 @@ describe.skipIf(!canMount)("on a full disk", () => {
   let disk: SmallDisk;
   let server: TestServer;
 
-  beforeEach(async () => {
+  beforeEach(() => {
     disk = SmallDisk.own(128);
-    await (await startServer({ engineThread: true, data: disk.data })).stop();
+  });
+  const start = async () => {
+    giveTables(disk.data);
     addBallast(disk.data, 24);
     server = await ownServer({ engineThread: true, data: disk.data });
-  });
+  };
 
   const expectHealthy = async () => {
     expect((await server.admin("PUT", "/admin/v1/users/7", { username: "maya" })).status).toBe(200);
@@ -32,6 +34,7 @@ describe.skipIf(!canMount)("on a full disk", () => {
   };
 
   test("no backup starts: 503 says how much space it needs, and the server continues", async () => {
+    await start();
     disk.fill();
     const answer = await server.admin("POST", backupsPath);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "60"]);
@@ -49,23 +52,8 @@ describe.skipIf(!canMount)("on a full disk", () => {
     await until(async () => (await noticed()).includes("backup.failed"));
   });
 
-  test("the doctor reports it before a backup is due", async () => {
-    const data = ownDirectory();
-    await (await startServer({ engineThread: true, data })).stop();
-    const to = join(disk.mount, "backups");
-    const found = async () => {
-      const args = ["--data", data, "--port", "0", "--admin-port", "0", "--backup-every", "24h"];
-      const { stdout } = await run(["doctor", ...args, "--backup-to", to]);
-      return stdout;
-    };
-    expect(await found()).not.toContain("not enough space");
-    disk.fill();
-    expect(await found()).toMatch(
-      /^warning +backups +there is not enough space for the next backup: it may need \d\d MB and 0 MB are free in /m,
-    );
-  });
-
   test("a running backup fails, is reported, and leaves no partial file", async () => {
+    await start();
     const notices: string[] = [];
     const backups = new Backups({
       announce: (type, { summary }) => void notices.push(`${type}: ${summary}`),
@@ -105,7 +93,19 @@ describe.skipIf(!canMount)("on a full disk", () => {
       args: ["--backup-to", directory],
     });
     expect((await madeBackup(elsewhere)).status).toBe("done");
+    const ports = [
+      "--port",
+      new URL(elsewhere.publicUrl).port,
+      "--admin-port",
+      new URL(elsewhere.adminUrl).port,
+    ];
+    const asked = ["doctor", "--data", data, ...ports, "--backup-every", "24h", "--backup-to", directory];
+    expect((await run(asked)).stdout).not.toContain("not enough space");
     disk.fill();
+    // The doctor reports it before a backup is due.
+    expect((await run(asked)).stdout).toMatch(
+      /^warning +backups +there is not enough space for the next backup: it may need \d\d MB and 0 MB are free in /m,
+    );
     const answer = await elsewhere.admin("POST", backupsPath);
     expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining("0 MB are free")]);
     expect((await elsewhere.admin("PUT", "/admin/v1/users/7", { username: "maya" })).status).toBe(200);

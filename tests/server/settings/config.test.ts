@@ -8,74 +8,20 @@ import {
   shownSettings,
   unknownVariables,
 } from "../../../src/server/settings/shown-settings.ts";
-import { ownListener } from "../../support/listener.ts";
-import { expectFailure, run } from "../../support/process.ts";
-import { ownDirectory } from "../../support/server.ts";
 
 describe("settings", () => {
+  // `released/1.0/settings.json` has the default of each.
   test("have defaults that are safe for production", () => {
-    expect(readConfig([], {})).toEqual({
-      config: null,
-      data: "onair-data",
-      database: null,
-      databaseDirect: null,
-      databaseConnections: 20,
+    expect(readConfig([], {})).toMatchObject({
       host: "127.0.0.1",
-      port: 8080,
       adminHost: "127.0.0.1",
-      adminPort: 8081,
-      adminHosts: [],
-      tlsCert: null,
-      tlsKey: null,
-      adminTlsCert: null,
-      adminTlsKey: null,
-      adminTlsClientCa: null,
-      hsts: 0,
-      redirectPort: null,
-      publicUrl: null,
       adminKey: null,
       allowPrivateWebhooks: false,
-      webhookProxy: null,
       holdDeliveries: false,
-      notifyUrl: null,
-      keepAuditDays: 365,
-      notifySecret: null,
-      webhookConcurrency: 128,
-      rateLimit: 800,
-      confirmSnapshotAbove: 50,
-      streamLimit: 32,
-      subscriptionLimit: 10_000,
-      trustedProxies: [],
-      loginUrl: null,
-      jwksUrl: null,
-      jwtIssuer: null,
-      jwtAudience: null,
       jwtAppWithoutSub: false,
       portal: false,
-      portalName: "On Air",
-      portalAccent: null,
-      portalLogo: null,
-      portalLogin: null,
-      timeToLive: {},
-      keepDeliveredDays: "7",
-      keepFailedDays: "30",
-      keepBodiesDays: "7",
-      keepByType: {},
-      maxDataSize: null,
-      backupEvery: null,
-      backupTo: null,
-      backupEndpoint: null,
-      backupRegion: null,
-      backupRecipients: [],
-      keepBackups: 3,
-      keepBackupsDays: null,
-      drainDelay: 0,
-      otlpEndpoint: null,
-      otlpHeaders: null,
-      otlpSample: 1,
-      logFile: null,
-      logFormat: "auto",
-      logLevel: "info",
+      rateLimit: 800,
+      trustedProxies: [],
     });
   });
 
@@ -173,29 +119,6 @@ describe("settings", () => {
       expect(help).toContain(name);
     }
     expect(help).not.toContain("--admin-key");
-  });
-});
-
-describe("the command line", () => {
-  test.each<[string[], number, RegExp]>([
-    [["version"], 0, /^onair \d+\.\d+\.\d+\n$/],
-    [["--help"], 0, /serve +run the server/],
-    [["serve", "--help"], 0, /ONAIR_ALLOW_PRIVATE_WEBHOOKS/],
-    [[], 2, /Usage: onair <command>/],
-    [["fly"], 2, /There is no command "fly"/],
-    [["constructor"], 2, /There is no command/],
-    [["serve", "--port", "x", "--rate-limit", "y"], 2, /--port must be.*\n--rate-limit must be/s],
-  ])("onair %p ends with %i", async (args, code, output) => {
-    const result = await run(args);
-    expect([result.code, result.stdout + result.stderr]).toEqual([code, expect.stringMatching(output)]);
-    expect(code === 0 ? result.stderr : result.stdout).toBe("");
-  });
-
-  test("a port in use is reported in one sentence", async () => {
-    const other = ownListener(() => new Response());
-    const port = String(other.port);
-    const result = await run(["serve", "--data", ownDirectory(), "--port", port, "--admin-port", "0"]);
-    expectFailure(result, 1, port);
   });
 });
 

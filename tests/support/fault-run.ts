@@ -201,7 +201,10 @@ export interface FaultRunOptions {
   readonly concurrency?: number | null;
   /** Publishing pauses while more deliveries than this are pending. */
   readonly backlog?: number;
-  /** How long each publisher waits after each acknowledgement; by default not at all, which takes all processors. */
+  /**
+   * How long each publisher waits after each acknowledgement: by default so long that the run leaves most of the
+   * processors to others. With 0 it takes all of them.
+   */
   readonly pauseMs?: number;
   /** Returns numbers from 0 to below 1; the source of every random choice. */
   readonly random?: () => number;
@@ -253,7 +256,7 @@ export async function faultRun({
   subscribers = oneEach,
   concurrency = 1,
   backlog = 1_000,
-  pauseMs = 0,
+  pauseMs = 250,
   random = Math.random,
   failing = 0,
   faults,
@@ -330,6 +333,8 @@ export function killRun(options: KillRunOptions): Promise<FaultReport> {
     subscribers: [[1001], [1001, 1002], [1001, 1002, 1003]],
     concurrency: null,
     backlog: Number.POSITIVE_INFINITY,
+    // A life is so short that each moment of it must have requests.
+    pauseMs: 0,
     async faults([server], { counts }) {
       for (let killed = 0; killed < kills && server; killed++) {
         await Bun.sleep(random() * longestLifeMs);

@@ -1,6 +1,8 @@
 import type { DispatcherStats } from "../../src/delivery/attempt.ts";
 
 const longestMs = 30_000;
+/** The longest pause between two looks. */
+const longestPauseMs = 50;
 
 /** Waits for several iterations of the event loop, so that work which needs nothing else has started. */
 export async function someTurns(): Promise<void> {
@@ -9,7 +11,8 @@ export async function someTurns(): Promise<void> {
 
 /**
  * Resolves when the condition holds. Rejects after 30 seconds with a message. Time in which this process did not run,
- * as on an overloaded machine, does not count.
+ * as on an overloaded machine, does not count. The pauses between looks grow with the wait, because looking at a server
+ * all the time takes a processor: by them a wait becomes at most a tenth longer.
  */
 export async function until(
   holds: () => boolean | Promise<boolean>,
@@ -18,7 +21,7 @@ export async function until(
   let waitedMs = 0;
   for (let lookedAt = performance.now(); !(await holds()); lookedAt = performance.now()) {
     if (waitedMs > longestMs) throw new Error(`${otherwise()} in 30 seconds`);
-    await Bun.sleep(1);
+    await Bun.sleep(Math.min(Math.max(1, waitedMs / 10), longestPauseMs));
     waitedMs += Math.min(performance.now() - lookedAt, 100);
   }
 }

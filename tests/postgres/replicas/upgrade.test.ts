@@ -168,7 +168,7 @@ function requests(url: string, token: string) {
         (error) => String(error),
       );
       if (status !== null) answers.set(`${method} ${status}`, (answers.get(`${method} ${status}`) ?? 0) + 1);
-      await Bun.sleep(10);
+      await Bun.sleep(25);
     }
   };
   // Of a type that is not published.
@@ -240,7 +240,6 @@ describe.skipIf(!hasPostgres)("three replicas under load", () => {
       const url = await database();
       const report = await faultRun({
         database: url,
-        pauseMs: 100,
         replicas: hosts.map((host) => ({
           ports,
           command: program,

@@ -9,10 +9,11 @@ const maintainer = "the On Air authors <maintainers@onair.example>";
 /** Returns the version for Debian, where a pre-release sorts before its version only with "~". */
 export const debianVersion = (version: string): string => version.replaceAll("-", "~");
 
-/** Makes the package of one target for Debian and Ubuntu. */
+/** Makes the package of one target for Debian and Ubuntu, compressed by zstd at a level from 1 to 19. */
 export async function debianPackage(
   { version: ownVersion, time, executable, files }: Contents,
   architecture: string,
+  level = 9,
 ): Promise<Entry> {
   const version = debianVersion(ownVersion);
   const data: Entry[] = [
@@ -52,7 +53,7 @@ Description: public developer API of a live-streaming platform
   const members = [
     { path: "debian-binary", content: "2.0\n" },
     { path: "control.tar.gz", content: tarGz(about, time) },
-    { path: "data.tar.zst", content: Bun.zstdCompressSync(tar(data, time), { level: 9 }) },
+    { path: "data.tar.zst", content: Bun.zstdCompressSync(tar(data, time), { level }) },
   ];
   return { path: `onair_${version}_${architecture}.deb`, content: ar(members, time) };
 }

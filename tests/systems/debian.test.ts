@@ -51,11 +51,12 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   const versionOf = async (program: string): Promise<string> =>
     (await Bun.$`${program} version --json`.json()).version;
 
-  /** Builds the package of an executable. Returns its path there. */
+  /** Builds the package of an executable, compressed in a hurry. Returns its path there. */
   const packaged = async (program: string) => {
     const version = await versionOf(program);
     const built = { version, executable: await Bun.file(program).bytes(), packages: [] };
-    const { path, content } = await debianPackage(await contentsOf(target, 1768406886, built), architecture);
+    const contents = await contentsOf(target, 1768406886, built);
+    const { path, content } = await debianPackage(contents, architecture, 1);
     await Bun.write(file(path), content);
     return `/${path}`;
   };

@@ -359,15 +359,23 @@ function builtInRust(name: string, directory: string, text: string) {
   return built(["cargo", "build", "--quiet"], directory, join(directory, "target/debug/receiver"));
 }
 
+/** For compilers: no long waits for the Internet, no other version of Go, and nothing that only a debugger needs. */
+const compiling = {
+  ...process.env,
+  CARGO_NET_RETRY: "0",
+  CARGO_HTTP_TIMEOUT: "20",
+  CARGO_PROFILE_DEV_DEBUG: "0",
+  GOFLAGS: "-mod=mod -ldflags=-w",
+  GOTOOLCHAIN: "local",
+};
+
 /** True when the command succeeds. */
 function succeeds(command: string[], cwd: string): boolean {
-  const env = { ...process.env, CARGO_NET_RETRY: "0", CARGO_HTTP_TIMEOUT: "20" };
-  return Bun.spawnSync(command, { cwd, env, timeout: 120_000 }).exitCode === 0;
+  return Bun.spawnSync(command, { cwd, env: compiling, timeout: 120_000 }).exitCode === 0;
 }
 
 function built(command: string[], cwd: string, program: string): readonly string[] {
-  const env = { ...process.env, GOFLAGS: "-mod=mod", GOTOOLCHAIN: "local" };
-  const { exitCode, stderr } = Bun.spawnSync(command, { cwd, env, stderr: "pipe" });
+  const { exitCode, stderr } = Bun.spawnSync(command, { cwd, env: compiling, stderr: "pipe" });
   if (exitCode !== 0) throw new Error(stderr.toString());
   return [program];
 }

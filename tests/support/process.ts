@@ -18,8 +18,8 @@ export const fromSource: readonly string[] = [process.execPath, "--no-env-file",
 /** How tests start a process: compiled where that is up to date, which takes a tenth of the processor's time. */
 export const program: readonly string[] = isUpToDate(compiled[0] ?? "") ? compiled : fromSource;
 
-/** Whether a file is newer than everything that the executable is made of. */
-function isUpToDate(file: string): boolean {
+/** Whether a file is newer than everything that the executable, and the client, are made of. */
+export function isUpToDate(file: string): boolean {
   if (!existsSync(file)) return false;
   const parts = ["src", "drizzle", "scripts", "package.json", "bun.lock", "tsconfig.json"].flatMap((name) => {
     const path = join(root, name);

@@ -14,13 +14,7 @@ import {
 import { metric } from "../support/metrics.ts";
 import { RunningCommand } from "../support/process.ts";
 import { event, example, publish, subscribe } from "../support/publishing.ts";
-import {
-  ownDirectory,
-  ownServer,
-  startServer,
-  type TestApplication,
-  type TestServer,
-} from "../support/server.ts";
+import { ownDirectory, startServer, type TestApplication, type TestServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*
@@ -31,43 +25,28 @@ import { until } from "../support/until.ts";
 const programs = await documentedPrograms("stream");
 const longestMs = 300_000;
 
-/** Starts a program with the credentials of an application; null without its language. */
-function start(
-  program: DocumentedProgram,
-  url: string,
-  app: Partial<TestApplication>,
-): RunningCommand | null {
+/** Builds a program once. Gives what starts it with the credentials of an application; null without its language. */
+function builtFor(program: DocumentedProgram) {
   const directory = ownDirectory();
   const command = commandOf(program, directory, 0);
   if (command === null) return null;
-  const running = new RunningCommand([], {
-    command,
-    cwd: directory,
-    env: {
-      ...(programEnvironment as Record<string, string>),
-      ONAIR_URL: url,
-      TOKEN: app.token ?? "bad",
-      SECRET: app.webhook_secret ?? newWebhookSecret(),
-      CLIENT_ID: app.client_id ?? "bad",
-      CLIENT_SECRET: app.client_secret ?? "bad",
-    },
-  });
-  afterThisTest(() => running.kill("SIGKILL"));
-  return running;
+  return (url: string, app: Partial<TestApplication>): RunningCommand => {
+    const running = new RunningCommand([], {
+      command,
+      cwd: directory,
+      env: {
+        ...(programEnvironment as Record<string, string>),
+        ONAIR_URL: url,
+        TOKEN: app.token ?? "bad",
+        SECRET: app.webhook_secret ?? newWebhookSecret(),
+        CLIENT_ID: app.client_id ?? "bad",
+        CLIENT_SECRET: app.client_secret ?? "bad",
+      },
+    });
+    afterThisTest(() => running.kill("SIGKILL"));
+    return running;
+  };
 }
-
-test.each(programs)(
-  "$name ends with the reason when its token or its secret is refused",
-  async (program) => {
-    const server = await ownServer();
-    const running = start(program, server.publicUrl, {});
-    if (running === null) return;
-    const { stderr, code } = await running.ended();
-    expect(stderr).toMatch(/401|invalid_token|invalid_client/);
-    expect(code).toBe(1);
-  },
-  longestMs,
-);
 
 const luna = { id: 1001, username: "LunaBytes", followers_count: 7 };
 
@@ -86,13 +65,18 @@ async function happen(server: TestServer, name: string): Promise<void> {
 const busy = (status: 429 | 503): ApiFault => ({ kind: "busy", status, retryAfterSeconds: 1 });
 
 test.each(programs)(
-  "$name misses nothing on a bad day, and when the server restarts",
+  "$name ends with the reason when its token or its secret is refused, and misses nothing on a bad day, and when the server restarts",
   async (program) => {
+    const start = builtFor(program);
+    if (start === null) return;
     const data = join(ownDirectory(), "data");
     mkdirSync(data);
     const begin = () => startServer({ data });
     let server = await begin();
     afterThisTest(() => server.stop());
+    const { stderr, code } = await start(server.publicUrl, {}).ended();
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/401|invalid_token|invalid_client/)]);
+
     await server.load("users", [luna]);
     const app = await server.application({ delivery: "stream" });
     await subscribe(server, app, ["channel.followed", "chat.message.sent"], luna.id);
@@ -111,8 +95,7 @@ test.each(programs)(
     afterThisTest(() => badDay.stop());
     const connect = () => badDay.connect({ url: server.publicUrl, tokens: server.app.store.tokens });
     connect();
-    const running = start(program, badDay.url, app);
-    if (running === null) return;
+    const running = start(badDay.url, app);
     const isOpen = () => until(async () => (await metric(server, "onair_event_streams_open")) === 1);
     // Meanwhile the proxy in front answers 502.
     const restart = async () => {

@@ -2,9 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { errorOf } from "../support/errors.ts";
+import { form } from "../support/oauth.ts";
 import { register } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { ownServer, testServer } from "../support/server.ts";
+import { json, ownServer, testServer } from "../support/server.ts";
 
 /** The rules that hold for every route of the public API. */
 const server = await testServer({ users });
@@ -20,7 +21,7 @@ describe("every failure has the one shape", () => {
     body,
     headers: asJson,
   });
-  const form = () => ({ method: "POST", body: new URLSearchParams({ a: "b" }) });
+  const asForm = () => ({ method: "POST", body: new URLSearchParams({ a: "b" }) });
   const packed = () => ({ ...post(Bun.gzipSync("{}")), headers: { ...asJson, "content-encoding": "gzip" } });
   test.each<[string, string, (() => RequestInit) | string, number, string]>([
     ["an unknown route", "/nothing/here", "GET", 404, "not_found"],
@@ -30,11 +31,9 @@ describe("every failure has the one shape", () => {
     ["an admin path on the public listener", "/admin/v1/events", "POST", 404, "not_found"],
     ["metrics on the public listener", "/metrics", "GET", 404, "not_found"],
     ["a wrong method", "/public/v1/categories", "POST", 405, "method_not_allowed"],
-    ["a wrong method with a parameter", "/public/v1/users/x", "PATCH", 405, "method_not_allowed"],
     ["percent-encoding that does not decode", "/public/v1/users/%E0%A4%A", "GET", 400, "invalid_parameter"],
     ["a NUL in a username", "/public/v1/users/a%00b", "GET", 400, "invalid_parameter"],
     ["malformed JSON", subscriptions, () => post('{"events":'), 400, "invalid_json"],
-    ["an empty body", subscriptions, () => post(""), 400, "invalid_json"],
     ["deep JSON", subscriptions, () => post(nested), 400, "invalid_json"],
     [
       "invalid UTF-8",
@@ -43,10 +42,9 @@ describe("every failure has the one shape", () => {
       400,
       "invalid_json",
     ],
-    ["a body that is no object", subscriptions, () => post("[1]"), 400, "invalid_parameter"],
     ["a body over 64 KiB", subscriptions, () => post(" ".repeat(65_537)), 413, "body_too_large"],
     ["a body of 10 MB", subscriptions, () => post("[".repeat(10_000_000)), 413, "body_too_large"],
-    ["a form where JSON belongs", subscriptions, form, 415, "unsupported_media_type"],
+    ["a form where JSON belongs", subscriptions, asForm, 415, "unsupported_media_type"],
     ["compressed JSON", subscriptions, packed, 415, "unsupported_media_type"],
   ])("%s", async (_, path, request, status, code) => {
     const init = typeof request === "string" ? { method: request } : request();
@@ -251,53 +249,32 @@ test.each([
   ["/public/v1/public-key/standard-webhooks", 300],
   ["/.well-known/oauth-authorization-server", 300],
 ])("%s may be kept for %d s by everybody, and asked for again", async (path, seconds) => {
-  const own = await ownServer();
-  const first = await own.get(path);
+  const first = await server.get(path);
   const etag = first.headers.get("etag") ?? "";
   expect([first.status, first.headers.get("cache-control")]).toEqual([200, `public, max-age=${seconds}`]);
-  const again = () => own.get(path, undefined, { headers: { "if-none-match": etag } });
+  const again = () => server.get(path, undefined, { headers: { "if-none-match": etag } });
   const unchanged = await again();
   expect([unchanged.status, await unchanged.text(), unchanged.headers.get("etag")]).toEqual([304, "", etag]);
   if (path !== "/public/v1/events/types") return;
-  await register(own, "raffle.won", { version: 1, schema: { type: "object" }, example: {} });
+  await register(server, "raffle.won", { version: 1, schema: { type: "object" }, example: {} });
   const changed = await again();
   expect([changed.status, changed.headers.get("etag") === etag]).toEqual([200, false]);
   expect(await changed.text()).toContain("raffle.won");
 });
 
-/*
- * A text with U+0000, which PostgreSQL cannot have: on both databases the same error. `inputs.test.ts` has parameters.
- */
-
-const portalServer = await testServer({ args: ["--portal"] });
-const { token } = await portalServer.application();
-
-test("U+0000 in a body", async () => {
-  const range = { from: "2026-01-14T16:00:00Z", to: "2026-01-14T17:00:00Z" };
-  const answer = await portalServer.post(
-    "/public/v1/events/replays",
-    { ...range, subscription_id: "\0" },
-    token,
-  );
-  expect(await answer.json()).toMatchObject({
+// PostgreSQL cannot have this text. `inputs.test.ts` has it in parameters.
+test("U+0000 is the same error on both databases, wherever it is", async () => {
+  const body = { from: "2026-01-14T16:00:00Z", to: "2026-01-14T17:00:00Z", subscription_id: "\0" };
+  expect(await json(await server.post("/public/v1/events/replays", body, app.token))).toMatchObject({
     code: "invalid_parameter",
     errors: [{ in: "body", field: "subscription_id" }],
   });
-});
-
-test("U+0000 in a request of a browser, the error is one of OAuth", async () => {
-  const answer = await portalServer.get("/oauth/authorize?response_type=code&client_id=%00");
-  expect(await answer.json()).toMatchObject({ error: "invalid_request", code: "invalid_request" });
-});
-
-test("U+0000 in a client id", async () => {
-  const body = new URLSearchParams({ grant_type: "client_credentials", client_id: "\0", client_secret: "x" });
-  const answer = await portalServer.get("/oauth/token", undefined, { method: "POST", body });
-  expect([400, 401]).toContain(answer.status);
-  expect(await answer.json()).toHaveProperty("error", expect.stringMatching(/^invalid_(client|request)$/));
-});
-
-test("U+0000 in a filter of the admin API", async () => {
+  const page = await server.get("/oauth/authorize?response_type=code&client_id=%00");
+  expect(await json(page)).toMatchObject({ error: "invalid_request", code: "invalid_request" });
+  const client = { grant_type: "client_credentials", client_id: "\0", client_secret: "x" };
+  const refused = await form(server, "/oauth/token", client);
+  expect([400, 401]).toContain(refused.status);
+  expect(refused.body.error).toMatch(/^invalid_(client|request)$/);
   for (const path of ["audit?key=%00", "subscriptions?channel=%00"])
-    expect([200, 400]).toContain((await portalServer.admin("GET", `/admin/v1/${path}`)).status);
+    expect([200, 400]).toContain((await server.admin("GET", `/admin/v1/${path}`)).status);
 });

@@ -63,14 +63,6 @@ describe("POST", () => {
     expect((await listed(app)).data).toHaveLength(2);
   });
 
-  test("knows all ten event types", async () => {
-    const app = await newApp();
-    const all = builtInEventTypes.map(({ name, version }) => ({ name, version }));
-    const { body } = await subscribe(app, all);
-    expect(body.data).toHaveLength(10);
-    expect(body.data.every(({ subscription_id }) => subscription_id)).toBe(true);
-  });
-
   test("again gives the subscription that exists, also within one request", async () => {
     const app = await newApp();
     const first = await subscribe(app, [follow, follow]);
@@ -148,31 +140,20 @@ describe("POST", () => {
     }
   });
 
-  test.each(["1.0", "1e0", "1.00"])(
-    "a version %s is the integer 1: in JSON they are one number",
-    async (version) => {
-      const { token } = await newApp();
-      const body = `{"events":[{"name":"channel.followed","version":${version}}],"broadcaster_user_id":1001.0}`;
-      const headers: [string, string][] = [["content-type", "application/json"]];
-      const answer = await server.get("/public/v1/events/subscriptions", token, {
-        method: "POST",
-        headers,
-        body,
-      });
-      expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"version":1,')]);
-    },
-  );
+  test.each(["1.0", "1e0"])("a version %s is the integer 1: in JSON they are one number", async (version) => {
+    const { token } = await newApp();
+    const body = `{"events":[{"name":"channel.followed","version":${version}}],"broadcaster_user_id":1001.0}`;
+    const headers = { "content-type": "application/json" };
+    const answer = await server.get(path, token, { method: "POST", headers, body });
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"version":1,')]);
+  });
 
   test.each<[string, unknown, object, string[]]>([
-    ["no events", undefined, {}, ["events"]],
     ["an empty list", [], {}, ["events"]],
     ["51 events", Array.from({ length: 51 }, () => follow), {}, ["events"]],
-    ["events that are no list", follow, {}, ["events"]],
     ["an event without a version", [{ name: "x" }], {}, ["events[0].version"]],
     ["a version as text", [{ name: "x", version: "1" }], {}, ["events[0].version"]],
     ["a version with a fraction", [{ name: "x", version: 1.5 }], {}, ["events[0].version"]],
-    ["a broadcaster as text", [follow], { broadcaster_user_id: "1001" }, ["broadcaster_user_id"]],
-    ["a broadcaster beyond 2^53", [follow], { broadcaster_user_id: 2 ** 53 }, ["broadcaster_user_id"]],
     [
       "everything at once",
       [{ name: 1 }],
@@ -186,14 +167,6 @@ describe("POST", () => {
     expect(body.code).toBe("invalid_parameter");
     expect(body.errors?.map(({ field }) => field).sort()).toEqual(fields.sort());
     expect((await listed(app)).data).toEqual([]);
-  });
-
-  test("unknown fields are ignored", async () => {
-    const { status } = await subscribe(await newApp(), [{ ...follow, colour: "red" }], {
-      broadcaster_user_id: 1001,
-      x: 1,
-    });
-    expect(status).toBe(200);
   });
 });
 
@@ -252,13 +225,10 @@ describe("DELETE", () => {
     expect((await listed(app)).data).toHaveLength(1);
   });
 
-  const outOfBounds = "must have 1 to 50 values, repeated or separated by commas";
+  // `inputs.test.ts` has every fault of a list.
   test.each([
     ["", "is required"],
-    ["id=", outOfBounds],
-    ["id=,", outOfBounds],
-    [`id=${Array.from({ length: 51 }, () => "x").join(",")}`, outOfBounds],
-    [`id=${"x".repeat(65)}`, "must be at most 64 characters"],
+    ["id=,", "must have 1 to 50 values, repeated or separated by commas"],
     ["id=%FF", "is not valid percent-encoding"],
   ])("?%s is 400", async (query, message) => {
     const response = await remove(await newApp(), query);

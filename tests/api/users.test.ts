@@ -32,6 +32,10 @@ interface UserBody {
   user: Record<string, unknown>;
   message: string;
 }
+interface UsersBody {
+  data: Record<string, unknown>[];
+  message: string;
+}
 
 describe("GET /public/v1/users/{username}", () => {
   test("answers with exactly the nine fields and a message", async () => {
@@ -80,7 +84,7 @@ describe("GET /public/v1/users/{username}", () => {
     expect(await refusal(server.get(`/public/v1/users/${name}`, token))).toEqual([status, code]);
   });
 
-  test("shows a change as soon as it was acknowledged, and keeps created_at", async () => {
+  test("shows a change and a removal as soon as they were acknowledged, and keeps created_at", async () => {
     const created_at = "2020-02-29T00:00:00Z";
     await server.admin("PUT", "/admin/v1/users/77", { username: "changing", created_at });
     const before = await json<UserBody>(await server.get("/public/v1/users/changing", token));
@@ -89,14 +93,14 @@ describe("GET /public/v1/users/{username}", () => {
     const changed = { username: "Changed", display_name: "Changed", followers_count: 12 };
     expect(after.user).toEqual({ ...before.user, ...changed });
     expect((await server.get("/public/v1/users/changing", token)).status).toBe(404);
+    const byId = async () => (await json<UsersBody>(await server.get("/public/v1/users?id=77", token))).data;
+    expect(await byId()).toEqual([after.user]);
+    await server.admin("DELETE", "/admin/v1/users/77");
+    expect(await byId()).toEqual([]);
   });
 });
 
 describe("GET /public/v1/users", () => {
-  interface UsersBody {
-    data: Record<string, unknown>[];
-    message: string;
-  }
   const idsOf = async (query: string, by = token) =>
     (await json<UsersBody>(await server.get(`/public/v1/users${query}`, by))).data?.map(({ id }) => id);
 
@@ -125,16 +129,13 @@ describe("GET /public/v1/users", () => {
 
   const number = "id must be an integer from 1 to 9007199254740991";
   const count = "id must have 1 to 50 values, repeated or separated by commas";
+  // `inputs.test.ts` has every fault of an integer and of a list.
   test.each<[string, string]>([
     ["", "id is required with a token of the application itself"],
-    ["?id=", count],
     ["?id=,", count],
-    [`?id=${fifty.join()}&id=51`, count],
     [`?${fifty.map(() => "id=1").join("&")}&id=1`, count],
     ["?id=%FF", "id is not valid percent-encoding"],
-    ...["0", "-1", "1e2", "0x10", "+5", "%205", "5.0", "05", "gamer", "9007199254740992", "1%00"].map(
-      (id): [string, string] => [`?id=2&id=${id}`, number],
-    ),
+    ["?id=2&id=gamer", number],
   ])("%s is refused", async (query, message) => {
     const response = await server.get(`/public/v1/users${query}`, token);
     expect(response.status).toBe(400);
@@ -150,19 +151,6 @@ describe("GET /public/v1/users", () => {
     const fields = { scope: "events:subscribe" };
     const unread = (await userTokens(server, application, { userId: 5, fields })).access_token;
     expect(await refusal(server.get("/public/v1/users", unread))).toEqual([403, "insufficient_scope"]);
-  });
-
-  test("shows a change and a removal as soon as they were acknowledged", async () => {
-    await server.admin("PUT", "/admin/v1/users/78", { username: "id_changing" });
-    const name = async () =>
-      (await json<UsersBody>(await server.get("/public/v1/users?id=78", token))).data.map(
-        (one) => one["username"],
-      );
-    expect(await name()).toEqual(["id_changing"]);
-    await server.admin("PUT", "/admin/v1/users/78", { username: "id_changed" });
-    expect(await name()).toEqual(["id_changed"]);
-    await server.admin("DELETE", "/admin/v1/users/78");
-    expect(await name()).toEqual([]);
   });
 });
 
@@ -184,30 +172,20 @@ describe("GET /public/v1/users/search", () => {
     expect((await search("gamer")).names).toEqual(["gamer", "gamer_two", "gamer_one", "old_gamer"]);
   });
 
+  // `text.test.ts` has how texts are folded.
   test.each<[string, string, string[]]>([
     ["a part in the middle", "sdonequ", ["gamesdonequick"]],
     ["another case", "RIOTgames", ["riotgames", "riotgamesbrazil", "riotgamesru", "riotgamesjp"]],
     ["Korean", "풍월량", ["hanryang1125"]],
-    ["Chinese", "木棉花", ["muse_tw"]],
     ["Chinese, in the middle", "花官方頻", ["muse_tw"]],
-    ["Japanese", "スタン", ["sutanmi"]],
     ["accents in the name", "ada", ["Ada_L-9"]],
-    ["accents in the query", "Àdà", ["Ada_L-9"]],
-    ["decomposed accents in the query", "A\u0300da\u0300", ["Ada_L-9"]],
     ["ss for ß", "STRASSE", ["strasse_none"]],
-    ["ß itself", "straße", ["strasse_none"]],
     ["the final sigma", "οδυσσευς", ["greek"]],
-    ["a vowel sign, which is a mark", "กินข", ["thai"]],
-    ["the same without that mark", "กนข", ["thai"]],
     ["three characters that are two when they are folded", "กิน", ["thai"]],
     ["marks alone", "\u0301\u0302\u0303", []],
     ["a double quote", 'say "hi"', ["quote"]],
     ["a percent sign", "100%", ["quote"]],
     ["operators of the index", "a OR gamer", []],
-    ["a star", "gam*", []],
-    ["a caret", "^gamer", []],
-    ["a backslash and a quote", '\\"gamer', []],
-    ["nothing of the kind", "zzzzzz", []],
     ["outer white space", "  ada_l-9 ", ["Ada_L-9"]],
     ["a hundred characters", "x".repeat(100), []],
   ])("finds %s", async (_, query, expected) => {
@@ -220,7 +198,7 @@ describe("GET /public/v1/users/search", () => {
     const many = Array.from({ length: 120 }, (_, i) => user(10_000 + i, `crowd_${i}`));
     await server.load("users", many);
     expect((await search("crowd")).body.data).toHaveLength(25);
-    expect((await search("crowd", "&limit=1")).body.data).toHaveLength(1);
+    expect((await search("crowd", "&limit=1&foo=1&foo=2&__proto__=x")).body.data).toHaveLength(1);
     expect((await search("crowd", "&limit=100")).body.data).toHaveLength(100);
     expect((await search("crowd")).names).toEqual(many.slice(0, 25).map(({ username }) => username));
   });
@@ -228,29 +206,18 @@ describe("GET /public/v1/users/search", () => {
   const noLimit = "limit must be an integer from 1 to 100";
   const tooShort = "query must be at least 3 characters";
   test.each<[string, string, string[]]>([
-    ["", "query is required", ["query"]],
-    ["query=", tooShort, ["query"]],
     ["query=ab", tooShort, ["query"]],
     ["query=%20ab%20", tooShort, ["query"]],
     ["query=%F0%9F%98%80%F0%9F%98%80", tooShort, ["query"]],
     [`query=${"x".repeat(101)}`, "query must be at most 100 characters", ["query"]],
     ["query=%FF%FE%FD", "query is not valid percent-encoding", ["query"]],
-    ["query=abc&query=abd", "query must be given only once", ["query"]],
     ["query=abc&limit=101", noLimit, ["limit"]],
     ["query=ab&limit=0", tooShort, ["query", "limit"]],
-    ["query=abc&limit=1&limit=2", "limit must be given only once", ["limit"]],
-    ..."-1 0 1e2 0x10 %205 %2B5 5.0 05  five 9007199254740993"
-      .split(" ")
-      .map((limit): [string, string, string[]] => [`query=abc&limit=${limit}`, noLimit, ["limit"]]),
   ])("?%s is refused", async (query, message, fields) => {
     const response = await server.get(`/public/v1/users/search?${query}`, token);
     expect(response.status).toBe(400);
     const errors = fields.map((field) => ({ in: "query", field }));
     expect(await json<object>(response)).toMatchObject({ code: "invalid_parameter", message, errors });
-  });
-
-  test("ignores parameters that it does not know", async () => {
-    expect((await search("gamer", "&foo=1&foo=2&__proto__=x")).response.status).toBe(200);
   });
 
   test("follows a changed name and a changed count of followers", async () => {
@@ -263,29 +230,4 @@ describe("GET /public/v1/users/search", () => {
     expect((await search("shifting")).names).toEqual(["shifting_b"]);
     expect((await search("moved_away")).names).toEqual(["moved_away"]);
   });
-});
-
-test("no read after an acknowledged write shows the state before it, in any order of both", async () => {
-  const ids = [901, 902, 903];
-  const acknowledged = new Map<number, number>();
-  const reads: string[] = [];
-  const writer = async (id: number) => {
-    for (let count = 1; count <= 60; count++) {
-      const body = { username: `busy_${id}`, followers_count: count };
-      expect((await server.admin("PUT", `/admin/v1/users/${id}`, body)).status).toBe(200);
-      acknowledged.set(id, count);
-    }
-  };
-  const reader = async (id: number) => {
-    while ((acknowledged.get(id) ?? 0) < 60) {
-      const least = acknowledged.get(id) ?? 0;
-      const response = await server.get(`/public/v1/users/busy_${id}`, token);
-      if (least === 0 && response.status === 404) continue;
-      const { user } = await json<UserBody>(response);
-      if (user["id"] !== id || Number(user["followers_count"]) < least)
-        reads.push(JSON.stringify({ least, user }));
-    }
-  };
-  await Promise.all(ids.flatMap((id) => [writer(id), reader(id), reader(id)]));
-  expect(reads).toEqual([]);
 });

@@ -38,10 +38,6 @@ describe("GET /oauth/userinfo", () => {
     expect((await fetch(picture)).headers.get("content-type")).toBe("image/png");
   });
 
-  test.each(["users:read", "events:subscribe"])("needs no other scope than %s", async (scope) => {
-    expect((await server.get(path, await tokenOf(7, { scope }))).status).toBe(200);
-  });
-
   test("needs no scope at all, which an application can lose", async () => {
     const losing = await newApp();
     const token = await tokenOf(7, {}, losing);
@@ -72,22 +68,5 @@ describe("GET /oauth/userinfo", () => {
     expect(await json<object>(await server.get(path, token))).toMatchObject({ preferred_username: "left" });
     await server.admin("DELETE", "/admin/v1/users/9");
     expect((await server.get(path, token)).status).toBe(401);
-  });
-
-  test("is for browsers, too: CORS with a preflight", async () => {
-    const asked = { origin: "https://app.example", "access-control-request-method": "GET" };
-    const headers = { ...asked, "access-control-request-headers": "authorization" };
-    const preflight = await server.get(path, undefined, { method: "OPTIONS", headers });
-    expect(preflight.status).toBe(204);
-    expect(preflight.headers.get("access-control-allow-headers")).toContain("authorization");
-    const response = await server.get(path, await tokenOf(7), { headers: asked });
-    expect(response.status).toBe(200);
-    expect(response.headers.get("access-control-allow-origin")).toBe("*");
-    expect(response.headers.has("access-control-allow-credentials")).toBe(false);
-  });
-
-  test("of any other method is 405", async () => {
-    const response = await server.get(path, await tokenOf(7), { method: "POST" });
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
   });
 });

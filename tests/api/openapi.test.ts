@@ -13,7 +13,10 @@ import {
 } from "../support/openapi.ts";
 import { adminKey, json, testServer } from "../support/server.ts";
 
-/* What the documents of both listeners say. `routes.test.ts` compares them with the routes. */
+/*
+ * What the documents of both listeners say. `routes.test.ts` compares them with the routes. `answers.test.ts` and
+ * `admin-answers.test.ts` hold them, with what is really answered as their examples, against the rules of Redocly.
+ */
 
 const server = await testServer();
 const urls = { public: server.publicUrl, admin: server.adminUrl };
@@ -57,10 +60,6 @@ function found(document: OpenApiDocument, { $ref = "" }: Part): Part {
 
 describe.each(listeners)("the %s document", (listener) => {
   const document = documents[listener];
-
-  test("is valid under the recommended rules of Redocly, without a warning", async () => {
-    expect(await lint(document)).toEqual([]);
-  });
 
   test("carries nothing that only our own readers understand", () => {
     const text = JSON.stringify(document);
@@ -155,15 +154,6 @@ describe.each(listeners)("the %s document", (listener) => {
 });
 
 describe("the public document", () => {
-  test("has examples that Redocly checks against their schemas", async () => {
-    const broken = await documentOf(urls.public);
-    const media = broken.paths["/public/v1/users/{username}"]?.["get"]?.responses["200"]?.content;
-    Object.assign(media?.["application/json"] ?? {}, { example: { user: { id: "one" }, message: "OK" } });
-    const found = await lint(broken);
-    expect(found.length).toBeGreaterThan(0);
-    expect(found.every((problem) => problem.startsWith("no-invalid-media-type-examples"))).toBe(true);
-  });
-
   test("says where the server is, also in its examples", () => {
     const { publicUrl } = server;
     expect(document.openapi).toBe("3.1.0");
@@ -178,32 +168,6 @@ describe("the public document", () => {
       scopes: flows?.clientCredentials.scopes,
     });
     expect(JSON.stringify(document.paths)).toContain(`"${publicUrl}/assets/profile-picture.png"`);
-  });
-
-  test("names no media type that is not served", () => {
-    const all = operations(document).flatMap(({ operation }) => [
-      operation.requestBody,
-      ...Object.values(operation.responses),
-    ]);
-    const types = new Set(all.flatMap((part) => Object.keys(part?.content ?? {})));
-    expect(types).toEqual(
-      new Set(["application/json", "application/x-www-form-urlencoded", "text/event-stream", "text/html"]),
-    );
-    const form = operations(document).filter(({ operation }) => {
-      return operation.requestBody?.content["application/x-www-form-urlencoded"];
-    });
-    expect(form.map(({ name }) => name)).toEqual([
-      "POST /oauth/token",
-      "POST /oauth/revoke",
-      "POST /oauth/introspect",
-    ]);
-  });
-
-  test("has the path where users begin", () => {
-    const authorize = operations(document).find(({ name }) => name === "GET /oauth/authorize");
-    const names = authorize?.operation.parameters?.map(({ name }) => name);
-    expect(names).toContainValues(["response_type", "client_id", "code_challenge", "code_challenge_method"]);
-    expect(Object.keys(authorize?.operation.responses ?? {})).toContainValues(["303", "400"]);
   });
 });
 
@@ -231,7 +195,7 @@ describe("the admin document", () => {
         continue;
       }
       const url = server.adminUrl + path.replace(/\{[a-z_]+\}/g, "x");
-      for (const authorization of [undefined, "Bearer wrong", `Basic ${adminKey}`, `Bearer ${adminKey}x`]) {
+      for (const authorization of [undefined, `Bearer ${adminKey}x`]) {
         const headers = { ...(authorization && { authorization }) };
         const body = method === "GET" || method === "DELETE" ? null : "{";
         const answer = await fetch(url, { method, headers, body });
@@ -370,13 +334,6 @@ describe("the operations", () => {
       value: answered,
     });
   });
-
-  test("say that ids may be repeated", () => {
-    const [id] = find(document, "DELETE /public/v1/events/subscriptions").parameters ?? [];
-    expect(id).toMatchObject({ name: "id", in: "query", required: true, schema: { type: "array" } });
-    // By default a list in a query is repeated.
-    expect(id).not.toHaveProperty("explode");
-  });
 });
 
 test("the webhooks are the event types, with the headers of a delivery, and the notices of the stream", () => {
@@ -393,7 +350,7 @@ describe.each(listeners)("GET /openapi-3.0.json of the %s API", (listener) => {
   const url = `${urls[listener]}/openapi-3.0.json`;
   const read = async () => json<OpenApiDocument>(await fetch(url));
 
-  test("is valid under the recommended rules of Redocly, with all operations and events", async () => {
+  test("is valid under the recommended rules of Redocly, with its examples and all operations and events", async () => {
     const form = await read();
     const newest = documents[listener];
     expect(await lint(form)).toEqual([]);
@@ -442,14 +399,6 @@ describe.each(listeners)("GET /openapi-3.0.json of the %s API", (listener) => {
     const { enum: reasons } = components.schemas["DisabledReasonOrNull"] as { enum?: unknown[] };
     expect(reasons?.at(-1)).toBeNull();
   });
-
-  test("may be kept and asked for again", async () => {
-    const first = await fetch(url);
-    expect([first.status, first.headers.get("content-type")]).toEqual([200, "application/json"]);
-    const etag = first.headers.get("etag") ?? "";
-    const again = await fetch(url, { headers: { "if-none-match": etag } });
-    expect([again.status, await again.text()]).toEqual([304, ""]);
-  });
 });
 
 describe("GET /openapi.json", () => {
@@ -462,9 +411,6 @@ describe("GET /openapi.json", () => {
     expect(first.headers.get("ratelimit-limit")).toBeNull();
     const again = await server.get("/openapi.json", undefined, { headers: { "if-none-match": etag } });
     expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", etag]);
-    const head = await server.get("/openapi.json", undefined, { method: "HEAD" });
-    expect([head.status, await head.text(), head.headers.get("etag")]).toEqual([200, "", etag]);
-    expect((await server.get("/openapi.json", undefined, { method: "POST" })).status).toBe(405);
   });
 
   test("is the only way to a document: the plugin's own cannot be reached", async () => {

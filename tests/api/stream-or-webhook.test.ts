@@ -150,8 +150,3 @@ test.skipIf(isOnPostgres)(
     expect(receiver.received).toEqual([]);
   },
 );
-
-test("a mode that there is not is refused", async () => {
-  const made = server.admin("POST", "/admin/v1/applications", { name: "Test", delivery: "pigeon" });
-  expect(await refusal(made)).toEqual([400, "invalid_parameter"]);
-});

@@ -93,17 +93,17 @@ test("an id of another shard, or of the whole stream, is refused", async () => {
   }
 });
 
-test.each(["0/8", "9/8", "1/65", "8", "1/", "/8", "01/8", "1/08", "1.0/8", "1/8/2", " 1/8", ""])(
-  "there is no shard %p",
-  async (shard) => {
-    const response = await server.get(path(shard), await streaming());
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({
-      code: "invalid_parameter",
-      errors: [{ in: "query", field: "shard", message: expect.stringContaining("2/8") }],
-    });
-  },
-);
+test("there is no other shard", async () => {
+  const token = await streaming();
+  for (const shard of ["0/8", "9/8", "1/65", "8", "1/", "/8", "01/8", "1/08", "1.0/8", "1/8/2", " 1/8", ""]) {
+    const response = await server.get(path(shard), token);
+    expect([shard, response.status, await response.json()]).toMatchObject([
+      shard,
+      400,
+      { errors: [{ in: "query", field: "shard", message: expect.stringContaining("2/8") }] },
+    ]);
+  }
+});
 
 test("a shard counts as one of the application's streams, and 64 are allowed", async () => {
   const token = await streaming();

@@ -7,7 +7,7 @@ import { json } from "../support/server.ts";
 // `GET /public/v1/events/subscriptions/{id}`.
 
 const log = await deliveryLog();
-const { server, clock, sent, first, retry } = log;
+const { server, clock, sent } = log;
 
 const health = async () => {
   const response = await server.get(`${subscriptionsPath}/${log.subscriptions[0]}`, log.app.token);
@@ -62,18 +62,6 @@ test("a subscription is disabled with the reason", async () => {
   expect((await health()).data).toMatchObject({ status: "disabled", disabled_reason: "gone" });
   await publish(server, event("kicks.gifted"));
   expect((await health()).data).toMatchObject({ pending: 1 });
-});
-
-test("a subscription is well on the event stream, where nothing is sent and nothing can be sent again", async () => {
-  await server.admin("PATCH", `/admin/v1/applications/${log.app.id}`, {
-    delivery: "stream",
-    webhook_url: null,
-  });
-  await sent(1);
-  expect((await health()).data).toMatchObject({ status: "enabled", disabled_reason: null, sequence: 1 });
-  const delivery = await first();
-  expect(delivery).toMatchObject({ status: "delivered", attempts: [] });
-  expect((await retry(delivery.id)).status).toBe(409);
 });
 
 test("a subscription is disabled where the application has no webhook URL", async () => {

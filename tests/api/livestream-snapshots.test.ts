@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { errorOf } from "../support/errors.ts";
 import { metric } from "../support/metrics.ts";
 import { RawClient } from "../support/raw-client.ts";
@@ -12,27 +12,38 @@ import {
   ownServer,
   refusal,
   type TestServer,
+  testServer,
   user,
 } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-/** Channels 1 to 40 exist; the first `count` of them are live. */
-async function platformWith(count: number, ...args: string[]): Promise<TestServer> {
-  const ids = Array.from({ length: 40 }, (_, i) => i + 1);
-  const server = await ownServer({ args, users: ids.map((id) => user(id)) });
+const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
+
+/** Loads the channels 1 to 40. */
+async function loaded(server: TestServer): Promise<TestServer> {
+  await server.load(
+    "users",
+    upTo(40).map((id) => user(id)),
+  );
   await server.load("categories", [category(5)]);
   await server.load(
     "channels",
-    ids.map((id) => channel(id)),
+    upTo(40).map((id) => channel(id)),
   );
-  await server.load("livestreams", lives(1, count));
   return server;
+}
+
+let server: TestServer;
+const usual = await loaded(await testServer());
+/** Has the first `count` channels live, and no other. */
+async function start(count: number, on = usual): Promise<void> {
+  server = on;
+  expect((await put("&confirm=true", lives(1, count))).status).toBe(200);
 }
 
 const lives = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, i) => live(first + i, 5, 1));
 
-let server: TestServer;
 const put = (query: string, rows: readonly unknown[]) =>
   server.admin("PUT", `/admin/v1/livestreams?snapshot=true${query}`, ndjson(rows));
 const liveNow = async () => {
@@ -42,8 +53,6 @@ const liveNow = async () => {
     .filter(Boolean)
     .map((line) => JSON.parse(line).channel_id);
 };
-const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
-
 describe.each(["", "&atomic=true"])("a snapshot%s", (query) => {
   test.each<[string, string[]]>([
     ["without a line", []],
@@ -51,7 +60,7 @@ describe.each(["", "&atomic=true"])("a snapshot%s", (query) => {
     ["without a valid line", ["nonsense", '{"channel_id": "x"}']],
     ["whose lines name unknown channels", ndjson([live(98, 5, 1), live(99, 5, 1)]).split("\n")],
   ])("%s is refused and changes nothing", async (_, rows) => {
-    server = await platformWith(3);
+    await start(3);
     expect(await refusal(put(`${query}&confirm=true`, rows))).toEqual([400, "empty_snapshot"]);
     expect(await liveNow()).toEqual([1, 2, 3]);
   });
@@ -64,7 +73,7 @@ describe.each(["", "&atomic=true"])("a snapshot%s", (query) => {
     ["replaces all of 20 by others", 20, lives(21, 40), false],
     ["starts many more", 10, lives(10, 40), true],
   ])("that %s", async (_, before, rows, isTaken) => {
-    server = await platformWith(before);
+    await start(before);
     const named = new Set(rows.map((row) => (row as { channel_id: number }).channel_id));
     const ended = upTo(before).filter((id) => !named.has(id)).length;
     const taken = {
@@ -79,7 +88,7 @@ describe.each(["", "&atomic=true"])("a snapshot%s", (query) => {
       expect(await refusal(put(query, rows))).toEqual([409, "confirmation_required"]);
       const stored = query === "" ? [...named] : [];
       expect(await liveNow()).toEqual([...new Set([...upTo(before), ...stored])].sort((a, b) => a - b));
-      server = await platformWith(before);
+      await start(before);
     }
     expect(await json<object>(await put(`${query}&confirm=${!isTaken}`, rows))).toEqual(taken);
     expect(await liveNow()).toEqual([...named]);
@@ -87,7 +96,7 @@ describe.each(["", "&atomic=true"])("a snapshot%s", (query) => {
 });
 
 test("the refusal names the counts and the refused lines", async () => {
-  server = await platformWith(40);
+  await start(40);
   const error = await errorOf(await put("", [live(1, 5, 2), "nonsense", live(2, 6, 1)]));
   expect(error.message).toBe(
     "The snapshot would end 38 of 40 livestreams, more than 50 %, so it has ended none. If it is complete, send it again with confirm=true. Its valid lines (1) are stored.",
@@ -99,7 +108,7 @@ test("the refusal names the counts and the refused lines", async () => {
 });
 
 test("a livestream on a refused line goes on, if the line names its channel", async () => {
-  server = await platformWith(3);
+  await start(3);
   const report = await json<object>(await put("", [live(1, 5, 2), live(2, 6, 1), live(3, 5, -1)]));
   expect(report).toMatchObject({ accepted: 1, rejected: 2, ended: 0 });
   expect(await liveNow()).toEqual([1, 2, 3]);
@@ -110,16 +119,12 @@ test.each([
   ["10", 20, 17, false],
   ["10", 20, 18, true],
 ])("with --confirm-snapshot-above %s", async (percent, _, named, isTaken) => {
-  server = await platformWith(20, "--confirm-snapshot-above", percent);
+  await start(20, await loaded(await ownServer({ args: ["--confirm-snapshot-above", percent] })));
   expect((await put("", lives(1, named))).status).toBe(isTaken ? 200 : 409);
   expect(await liveNow()).toEqual(upTo(isTaken ? named : 20));
 });
 
 describe("a snapshot whose connection ends early ends nothing", () => {
-  beforeEach(async () => {
-    server = await platformWith(19);
-  });
-
   const body = `${JSON.stringify(live(1, 5, 2))}\n`;
   const chunk = `${body.length.toString(16)}\r\n${body}\r\n`;
 
@@ -131,6 +136,8 @@ describe("a snapshot whose connection ends early ends nothing", () => {
     ["reset without the last chunk", "Transfer-Encoding: chunked", chunk, "reset"],
     ["half-closed within a chunk", "Transfer-Encoding: chunked", chunk.slice(0, -4), "half"],
   ])("%s", async (_, length, sent, how) => {
+    await start(19);
+    const before = await broken();
     const head = [
       "PUT /admin/v1/livestreams?snapshot=true&confirm=true HTTP/1.1",
       "Host: localhost",
@@ -145,7 +152,7 @@ describe("a snapshot whose connection ends early ends nothing", () => {
     if (how === "end") client.socket.destroy();
     else if (how === "half") client.socket.end();
     else client.reset();
-    await until(async () => (await broken()) === 1);
+    await until(async () => (await broken()) === before + 1);
     expect(await liveNow()).toEqual(upTo(19));
     client.socket.destroy();
   });

@@ -1,14 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { storedKinds } from "../../src/domain/sizes.ts";
-import { clientCredentials } from "../support/oauth.ts";
 import { subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, Clock, isOnPostgres, json, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-/*
- * What the pages for operators and developers need and no other list gives.
- */
+// What the pages for operators and developers need and no other list gives.
 
 const clock = new Clock();
 const secret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
@@ -105,17 +102,6 @@ describe("List Subscriptions", () => {
     // A cursor is that of its application.
     const path = `/public/v1/application/subscriptions?broadcaster_user_id=1001&cursor=${cursor}`;
     expect((await server.get(path, two.token)).status).toBe(400);
-  });
-
-  test("need the scope that they need elsewhere", async () => {
-    const app = await server.application();
-    const { access_token } = (await clientCredentials(server, app, { scope: "users:read" })).body;
-    const refused = await server.get("/public/v1/application/subscriptions", access_token);
-    expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
-      403,
-      expect.stringContaining('scope="events:subscribe"'),
-    ]);
-    expect((await server.get("/public/v1/application", access_token)).status).toBe(200);
   });
 });
 

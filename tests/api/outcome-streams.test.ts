@@ -88,26 +88,6 @@ test("a watcher at one replica is notified of changes at another", async () => {
   for (const one of replicas) one.close();
 });
 
-test("changes are collected for watchers; above a limit of applications their ids are left out", () => {
-  const collector = new OutcomeCollector();
-  expect(collector.note("subscriptions", ["a"])).toBe(false);
-  collector.watch({ all: false, applications: ["a"] });
-  expect([collector.note("subscriptions", ["b"]), collector.note("notices", [])]).toEqual([false, false]);
-  expect(collector.note("subscriptions", ["a", "b"])).toBe(true);
-  expect(collector.takeChanged()).toEqual([{ topic: "subscriptions", applications: ["a"] }]);
-  collector.watch({ all: true, applications: [] });
-  expect(collector.note("notices", [])).toBe(true);
-  collector.note(
-    "applications",
-    Array.from({ length: 1_000 }, (_, i) => `a${i}`),
-  );
-  expect(collector.takeChanged()).toEqual([
-    { topic: "notices", applications: [] },
-    { topic: "applications", applications: null },
-  ]);
-  expect(collector.takeChanged()).toEqual([]);
-});
-
 test("a slow reader keeps nothing but some outcomes waiting, and one that does not read is cut off", async () => {
   const watched: WatchedOutcomes[] = [];
   const engine = {

@@ -68,8 +68,3 @@ test("survives a restart, and forgets after a day", async () => {
   clock.advance(25 * hour);
   expect(await read(second, app.token)).toMatchObject({ total: 0, operations: [], refused: [] });
 });
-
-test("nobody reads it without a token", async () => {
-  const server = await ownServer({ users });
-  expect((await server.get(path)).status).toBe(401);
-});

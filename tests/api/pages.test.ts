@@ -119,8 +119,7 @@ describe("a session of the console", () => {
   });
 
   test.each([
-    ["the page", page, 200],
-    ["the page, without https", { "onair-page": "http" }, 200],
+    ["the page", { "onair-page": "http" }, 200],
     ["a link, a form or a picture of any site", { "sec-fetch-site": "none" }, 401],
     ["another site that knows the header", { "onair-page": "http", "sec-fetch-site": "cross-site" }, 401],
     ["another host of the domain", { "onair-page": "http", "sec-fetch-site": "same-site" }, 401],
@@ -387,8 +386,6 @@ describe("look-ups of the pages", () => {
   });
 });
 
-const ofThePage = { "onair-page": "http", "sec-fetch-site": "same-origin" };
-
 test.each([
   ["a token of its own", "/oauth/token", { grant_type: "client_credentials" }],
   ["a session of the portal", "/portal/session", {}],
@@ -408,7 +405,7 @@ test.each([
     return hashes;
   });
   const body = new URLSearchParams({ ...fields, client_id, client_secret });
-  const answer = await fetch(server.publicUrl + path, { method: "POST", headers: ofThePage, body });
+  const answer = await fetch(server.publicUrl + path, { method: "POST", headers: page, body });
   expect([answer.status, await answer.json()]).toMatchObject([401, { code: "invalid_client" }]);
   expect(await server.app.store.tokens.ofApplication(id, 0, 10)).toEqual([]);
 });

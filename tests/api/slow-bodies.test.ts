@@ -110,9 +110,9 @@ test.each<[string, string, object, [method: string, path: string, body?: object]
   expect(await statusOfJson(server.publicUrl, line, token, body, meanwhile)).toBe(status);
 });
 
-const pathOf = { users: "users/batch", categories: "categories/batch", events: "events" };
+const pathOf = { users: "users/batch", events: "events" };
 
-test.each(["users", "categories", "events"] as const)(
+test.each(["users", "events"] as const)(
   "the end of a key ends a batch of %s under way; its rows until then are in the audit trail",
   async (noun) => {
     const made = await server.admin("POST", "/admin/v1/keys", { name: `import ${noun}`, role: "publisher" });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { redirectUri, signInServer } from "../support/oauth.ts";
 import { type Exchange, testWebhookPath } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
@@ -37,41 +37,26 @@ async function setUp(): Promise<{ own: string; others: string }> {
   return { own: (await subscribe({})).id, others };
 }
 
-describe("POST", () => {
-  test.each<[string, object]>([
-    ["nobody", {}],
-    ["null", { broadcaster_user_id: null }],
-    ["the user", { broadcaster_user_id: 1001 }],
-    ["somebody else", { broadcaster_user_id: 1002 }],
-    ["somebody who does not exist", { broadcaster_user_id: 999_999_999 }],
-  ])("the broadcaster is the user where the body names %s", async (_, body) => {
-    const { own } = await setUp();
-    expect(await subscribe(body)).toMatchObject({ status: 200, id: own });
-    const rows = await listed(app.token);
-    expect(rows.map(({ broadcaster_user_id }) => broadcaster_user_id).sort()).toEqual([1001, 1002]);
-  });
+test("POST: the broadcaster is the user, whomever the body names, with the budget of the whole application", async () => {
+  const { own } = await setUp();
+  const bodies = [{}, ...[null, 1001, 1002, 999_999_999].map((id) => ({ broadcaster_user_id: id }))];
+  for (const body of bodies) expect(await subscribe(body)).toMatchObject({ status: 200, id: own });
+  const { id, headers } = await subscribe({ broadcaster_user_id: 1001 }, app.token);
+  expect(id).toBe(own);
+  expect([headers.get("onair-subscriptions-used"), headers.get("onair-subscriptions-limit")]).toEqual([
+    "2",
+    "10000",
+  ]);
+  const rows = await listed(app.token);
+  expect(rows.map(({ broadcaster_user_id }) => broadcaster_user_id).sort()).toEqual([1001, 1002]);
+});
 
-  test("gives the subscription that the application has of the user already", async () => {
-    await setUp();
-    expect((await subscribe({ broadcaster_user_id: 1001 }, app.token)).id).toBe((await subscribe({})).id);
-  });
-
-  test("shows the budget of the whole application", async () => {
-    await setUp();
-    const { headers } = await subscribe({});
-    expect([headers.get("onair-subscriptions-used"), headers.get("onair-subscriptions-limit")]).toEqual([
-      "2",
-      "10000",
-    ]);
-  });
-
-  test("needs the scope events:subscribe from the user", async () => {
-    await setUp();
-    const reader = await userTokens(app, { consent: { scopes: ["users:read"] } });
-    const refused = await server.post(path, { events: [follow] }, reader.access_token);
-    expect(refused.status).toBe(403);
-    expect((await server.get(path, reader.access_token)).status).toBe(403);
-  });
+test("the scope events:subscribe is that of the user's token", async () => {
+  await setUp();
+  const reader = await userTokens(app, { consent: { scopes: ["users:read"] } });
+  const refused = await server.post(path, { events: [follow] }, reader.access_token);
+  expect(refused.status).toBe(403);
+  expect((await server.get(path, reader.access_token)).status).toBe(403);
 });
 
 test("GET shows the subscriptions of the user; the application sees them all", async () => {
@@ -84,24 +69,12 @@ test("GET shows the subscriptions of the user; the application sees them all", a
   expect(await listed((await userTokens(elsewhere)).access_token)).toEqual([]);
 });
 
-describe("DELETE", () => {
-  test("deletes the subscriptions of the user", async () => {
-    const { own, others } = await setUp();
-    expect((await remove([own], token)).status).toBe(204);
-    expect((await listed(app.token)).map(({ id }) => id)).toEqual([others]);
-  });
-
-  test("does not change subscriptions of other broadcasters", async () => {
-    const { own, others } = await setUp();
-    expect((await remove([others], token)).status).toBe(204);
-    expect((await listed(app.token)).map(({ id }) => id)).toEqual([others, own]);
-  });
-
-  test("of the application's own token reaches all of its own", async () => {
-    const { own, others } = await setUp();
-    expect((await remove([own, others], app.token)).status).toBe(204);
-    expect(await listed(app.token)).toEqual([]);
-  });
+test("DELETE reaches the subscriptions of the user, those of other broadcasters only with the application's token", async () => {
+  const { own, others } = await setUp();
+  expect((await remove([others, own], token)).status).toBe(204);
+  expect((await listed(app.token)).map(({ id }) => id)).toEqual([others]);
+  expect((await remove([others], app.token)).status).toBe(204);
+  expect(await listed(app.token)).toEqual([]);
 });
 
 test("a test shows a user the origin of the webhook URL, and the application all of it", async () => {

@@ -2,7 +2,6 @@ import { describe, expect, test } from "bun:test";
 import { seeded } from "../../src/dev/chance.ts";
 import { applications, newApplication } from "../support/interleaving/applications.ts";
 import { categories } from "../support/interleaving/categories.ts";
-import { subscriptions } from "../support/interleaving/subscriptions.ts";
 import { users } from "../support/interleaving/users.ts";
 import {
   type Action,
@@ -43,12 +42,7 @@ async function interleave(
 ): Promise<Outcome> {
   const world = new World(target, seeded(seed));
   const { token } = await newApplication(world);
-  const scenes = [
-    await users(world, token),
-    await categories(world),
-    await applications(world),
-    await subscriptions(world),
-  ];
+  const scenes = [await users(world, token), await categories(world), await applications(world)];
   const actions = scenes.flatMap((scene) => scene.actions);
   const done: Record<string, number> = Object.fromEntries(actions.map(({ name }) => [name, 0]));
   const endsAt = performance.now() + forMs;

@@ -151,15 +151,6 @@ export async function users(world: World, token: string): Promise<Scene> {
     checkProfile(world, path, await world.ask(path, { token }), owner);
   };
 
-  const head = async (random: Random) => {
-    const [name, owner] = pick(random, [...pairs.any(random).names]);
-    const path = `/public/v1/users/${anyCase(name, random)}`;
-    const { status, text, span } = await world.ask(path, { token, method: "HEAD" });
-    const possible = owner.possible(span).map(({ value }) => (value ? 200 : 404));
-    if (!possible.includes(status as 200) || text !== "")
-      world.wrong(`HEAD ${path}`, { status, text, possible });
-  };
-
   const search = async (random: Random) => {
     const pair = pairs.any(random);
     const path = `/public/v1/users/search?query=${anyCase(pair.prefix, random)}`;
@@ -187,7 +178,6 @@ export async function users(world: World, token: string): Promise<Scene> {
     actions: [
       { name: "change users", weight: 12, run: change },
       { name: "Get User", weight: 24, run: profile },
-      { name: "HEAD of a user", weight: 3, run: head },
       { name: "Search Users", weight: 8, run: search },
     ],
     async settled() {
@@ -195,7 +185,6 @@ export async function users(world: World, token: string): Promise<Scene> {
         for (const [name, owner] of names) {
           const path = `/public/v1/users/${name}`;
           checkProfile(world, path, await world.ask(path, { token }), owner);
-          await world.compareHead(path, token);
         }
       }
     },

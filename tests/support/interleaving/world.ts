@@ -161,29 +161,6 @@ export class World {
     const text = await answer.text();
     return { status: answer.status, headers: answer.headers, text, span: { from, to: performance.now() } };
   }
-
-  /** Notes where HEAD has other headers than GET, or a body. For paths that nobody changes now. */
-  async compareHead(path: string, token?: string): Promise<void> {
-    const options = token === undefined ? {} : { token };
-    const [get, head] = [await this.ask(path, options), await this.ask(path, { ...options, method: "HEAD" })];
-    if (get.status !== head.status || head.text !== "" || !Bun.deepEquals(lasting(get), lasting(head))) {
-      this.wrong(`HEAD ${path} differs from GET`, [get.status, lasting(get), head.status, lasting(head)]);
-    }
-  }
-}
-
-const changing = new Set([
-  "x-request-id",
-  "date",
-  "ratelimit-remaining",
-  "ratelimit-reset",
-  "connection",
-  "keep-alive",
-]);
-
-/** Headers that are the same for every answer of the same state. */
-function lasting({ headers }: Seen): Record<string, string> {
-  return Object.fromEntries([...headers].filter(([name]) => !changing.has(name)));
 }
 
 /** Things of which each is changed by one at a time; readers prefer what is being changed. */

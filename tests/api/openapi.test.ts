@@ -325,6 +325,11 @@ describe("the operations", () => {
     expect(codes("POST /oauth/token", 401)).toEqual(["invalid_client"]);
   });
 
+  test("name both media types of an error that a browser is shown as a page", () => {
+    const { content } = response(document, find(document, "GET /oauth/authorize"), 400);
+    expect(Object.keys(content ?? {})).toEqual(["application/json", "text/html"]);
+  });
+
   test("show the media type that a form has to have as it is answered", async () => {
     const { content } = response(document, find(document, "POST /oauth/token"), 415);
     const asked = { method: "POST", headers: { "content-type": "text/plain" }, body: "" };

@@ -32,7 +32,7 @@ export function missingForPictures(): string[] {
  * Starts a headless Chromium. It is controlled through a pipe, so that it exits with this process at the latest. The
  * sandbox is off because root, as in containers, cannot use it. The browser loads only our own pages.
  */
-export function startChromium(): Promise<Browser> {
+function startChromium(): Promise<Browser> {
   return launch({
     executablePath: chromium ?? "",
     headless: true,

@@ -1,13 +1,17 @@
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
+import { buildExecutable } from "../../scripts/executable.ts";
 import { hasPostgres } from "../support/postgres.ts";
 import { temporaryDirectory } from "../support/server.ts";
 import { canMount } from "../support/small-disk.ts";
 
 setDefaultTimeout(600_000);
 
-const pages = temporaryDirectory();
-afterAll(pages.remove);
+const directory = temporaryDirectory();
+afterAll(directory.remove);
+/** The build to which each day upgrades. */
+const next = join(directory.path, "onair-next");
+beforeAll(() => buildExecutable(next, undefined, { version: "99.0.0", commit: null }));
 
 interface Figures {
   readonly acknowledged: number;
@@ -22,7 +26,18 @@ interface Figures {
 /** A day in a minute, of a platform that is smaller than that of `docs/a-day.md`. */
 async function shortDay(page: string, ...args: string[]): Promise<Figures> {
   const program = join(import.meta.dir, "../bench/day.ts");
-  const size = ["--minutes", "1", "--applications", "40", "--channels", "600", "--rate", "40"];
+  const size = [
+    "--minutes",
+    "1",
+    "--applications",
+    "40",
+    "--channels",
+    "600",
+    "--rate",
+    "40",
+    "--next",
+    next,
+  ];
   const child = Bun.spawn([process.execPath, program, ...size, "--report", page, "--json", ...args], {
     env: { ...process.env, BUN_JSC_useFTLJIT: "0" },
     stdin: "ignore",
@@ -42,7 +57,7 @@ test.each([
   ["2 replicas on PostgreSQL", 2],
 ] as const)("a day of %s: each acknowledged event is accounted for", async (name, replicas) => {
   if (replicas > 0 && !hasPostgres) return;
-  const page = join(pages.path, `${replicas}.html`);
+  const page = join(directory.path, `${replicas}.html`);
   const figures = await shortDay(page, "--postgres", `${replicas}`);
   expect(figures.acknowledged).toBeGreaterThan(500);
   for (const outcome of ["delivered", "pending", "expired", "failed", "filtered"] as const)

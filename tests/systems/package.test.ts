@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterTests } from "../support/after-tests.ts";
-import { chromium, startChromium } from "../support/chromium.ts";
+import { browserContext, chromium } from "../support/chromium.ts";
 import { type Addresses, DevProcess } from "../support/dev.ts";
 import { testListener } from "../support/listener.ts";
 import { isUpToDate, run } from "../support/process.ts";
@@ -248,9 +248,9 @@ describe.skipIf(chromium === null)("in a browser", () => {
             headers: { "content-type": "text/html" },
           }),
     );
-    const browser = await startChromium();
-    afterTests(() => browser.close());
-    const tab = await browser.newPage();
+    const context = await browserContext();
+    afterTests(() => context.close());
+    const tab = await context.newPage();
     await tab.goto(files.url);
     await until(async () => (await tab.title()) === "connected 1");
     await publish(server, event("channel.followed"));

@@ -36,7 +36,7 @@ const many: Audience = {
   broadcaster: broadcasters.everyones,
   pending: pendingForMany,
   // Thousands of handshakes a second measure the receiver and the relay.
-  behaviours: behaviours.filter(({ tls }) => tls === undefined),
+  behaviours: behaviours.filter(({ tlsHandshakeMs }) => tlsHandshakeMs === undefined),
 };
 
 interface Measured {
@@ -58,8 +58,7 @@ interface Measured {
 }
 
 /**
- * One endpoint and 300 of them, with answers that take time, jitter, come from far away or follow a slow handshake,
- * beside answers at once.
+ * One endpoint and 300 of them, with answers that take time, jitter or follow a slow handshake, beside answers at once.
  */
 export const receivers: Part = async (bench) => {
   const tls = await newCertificate(bench);
@@ -90,7 +89,7 @@ async function measure(
 ): Promise<Omit<Measured, "ofAtOnce">> {
   const { onAir, receiver } = scene;
   const tlsPort = await receiver.behave(behaviour);
-  if (behaviour.tls) await moveAll(onAir, `https://127.0.0.1:${tlsPort}`);
+  if (behaviour.tlsHandshakeMs !== undefined) await moveAll(onAir, `https://127.0.0.1:${tlsPort}`);
   const load = { broadcaster, each: endpoints, pending };
   const { result, published } = await whilePending(scene, load, async (pass) => {
     await pass(settlesAfterSeconds);
@@ -109,7 +108,7 @@ async function measure(
   const { arrived, distinct, meanAnswerMs } = await receiver.report();
   if (distinct < arrived) throw new BenchError(`${arrived - distinct} deliveries arrived twice`);
   const { perSecond, microseconds } = medians(result);
-  const meanMs = meanAnswerMs + behaviour.extraMs;
+  const meanMs = meanAnswerMs + (behaviour.tlsHandshakeMs ?? 0);
   return {
     behaviour: behaviour.name,
     endpoints,
@@ -165,7 +164,9 @@ function row({ behaviour, endpoints, meanMs, rounds, ...figures }: Measured): st
 
 function goalsOf(measured: readonly Measured[]): Goal[] {
   // A handshake for each delivery is work for the receiver and the relay, which share a core.
-  const closing = behaviours.filter(({ tls }) => tls?.closes).map(({ name }) => name);
+  const closing = behaviours
+    .filter(({ tlsHandshakeMs }) => tlsHandshakeMs !== undefined)
+    .map(({ name }) => name);
   const single = measured.filter(({ endpoints, ofPossible, behaviour }) => {
     return endpoints === 1 && ofPossible !== null && !closing.includes(behaviour);
   });

@@ -87,7 +87,7 @@ function pathsOf(ranks: Uint32Array): Pick<Traffic, "paths" | "order"> {
 }
 
 /** The ratio of On Air to another server: 1 is equal, less is worse. */
-export interface Comparison {
+interface Comparison {
   readonly requests: Ratio;
   readonly cpu: Ratio;
 }
@@ -107,11 +107,7 @@ const measurable = 0.3;
  * Compares requests per second, or CPU time if the run was disturbed. A floor that cannot be judged is missed.
  * `share` is the smallest share of its core that a server had.
  */
-export function judge(
-  { of, least }: Floor,
-  comparisons: Readonly<Record<string, Comparison>>,
-  share: number,
-): Goal {
+function judge({ of, least }: Floor, comparisons: Readonly<Record<string, Comparison>>, share: number): Goal {
   const comparison = comparisons[of];
   if (!comparison || share < measurable) {
     const why = comparison ? "the machine did other things" : "it was not there";

@@ -4,7 +4,7 @@ import { drifts, median, type Sample, slope } from "./drift.ts";
 
 /** An hour of samples of one metric. */
 const hour = (memory: (part: number, i: number) => number | undefined): Sample[] =>
-  Array.from({ length: 720 }, (_, i) => ({ seconds: i * 5, values: { memory: memory(i / 720, i) } }));
+  Array.from({ length: 240 }, (_, i) => ({ seconds: i * 15, values: { memory: memory(i / 240, i) } }));
 
 const memoryOf = (samples: readonly Sample[]) => drifts(samples).find(({ name }) => name === "memory");
 
@@ -15,7 +15,7 @@ describe("a metric", () => {
   test.each<[string, boolean, Sample[]]>([
     ["that stays", true, hour(() => 100)],
     ["that only makes noise", true, hour(() => 100 + noise())],
-    ["that goes up and down", true, hour((_, i) => 100 + (i % 60))],
+    ["that goes up and down", true, hour((_, i) => 100 + (i % 20))],
     ["that falls", true, hour((part) => 100 - 50 * part)],
     ["that leaps for a moment at the end", true, hour((part) => (part > 0.95 ? 500 : 100))],
     ["that rises by less than its limit", true, hour((part) => 100 + 9 * part)],

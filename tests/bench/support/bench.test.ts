@@ -36,21 +36,24 @@ async function run(...args: string[]) {
 }
 
 test.each([
-  ["what is found", ["--only", "good"], 0, "found 1\nmet: value: 1.00, goal below 10.00"],
   [
-    "a missed goal, which ends with 0",
-    ["--only", "missed"],
-    0,
-    "found 20\nNOT met: value: 20.00, goal below 10.00",
+    "what is found, and a missed goal, beside a part that fails, which ends with 1",
+    ["--only", "good,failing,missed"],
+    1,
+    ["found 1\nmet: value: 1.00, goal below 10.00", "found 20\nNOT met: value: 20.00, goal below 10.00"],
   ],
-  ["a missed goal, which ends with 1 where goals are checked", ["--only", "missed", "--check"], 1, "NOT met"],
-  ["a broken promise, which ends with 1", ["--only", "broken"], 1, "a promise is broken"],
-  ["parts beside one that fails", ["--only", "good,failing,missed"], 1, "found 20"],
-  ["its options", ["--help"], 0, "--rounds N           of each (default: 3)"],
+  ["a missed goal, which ends with 0", ["--only", "missed"], 0, ["NOT met"]],
+  [
+    "a missed goal, which ends with 1 where goals are checked",
+    ["--only", "missed", "--check"],
+    1,
+    ["NOT met"],
+  ],
+  ["its options", ["--help"], 0, ["--rounds N           of each (default: 3)"]],
 ])("a benchmark prints %s", async (_, args, code, shown) => {
   const { stdout, ...ended } = await run(...args);
   expect(ended.code).toBe(code);
-  expect(stdout).toContain(shown);
+  for (const part of shown) expect(stdout).toContain(part);
   expect(ended.stderr).toBe(args.includes("good,failing,missed") ? "failing failed: no disk\n" : "");
 });
 
@@ -67,16 +70,6 @@ test("--json prints one line of JSON", async () => {
       { name: "broken", goals, problems: ["a promise is broken"], others, figures: { value: 1 } },
     ],
   });
-});
-
-test.each([
-  [["--rounds", "6"], "--rounds must be an integer from 1 to 5"],
-  [["--only", "other"], '--only has no "other"; it takes good, missed, broken, failing'],
-  [["--other"], "Unknown option '--other'"],
-])("%p is a wrong option", async (args, message) => {
-  const { stdout, stderr, code } = await run(...args);
-  expect([stdout, code]).toEqual(["", 2]);
-  expect(stderr).toContain(message);
 });
 
 test("a thread that has ended has used nothing that can be read", () => {

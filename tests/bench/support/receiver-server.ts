@@ -1,13 +1,6 @@
 import type { Socket } from "bun";
 import { atOnce, behaviours, type ReceiverReport, timeMark } from "./receiver.ts";
 
-/** How long what passes a relay is held up. */
-interface Hold {
-  readonly oneWayMs: number;
-  /** Of the first bytes back to the client. */
-  readonly handshakeMs: number;
-}
-
 interface Side {
   other: Socket<Side> | null;
   /** What came before the other side was there. */
@@ -16,12 +9,11 @@ interface Side {
   isFirst: boolean;
 }
 
-/** Passes on to a port of loopback what comes, after a while; gives its own port. */
-function startRelay(port: number, hold: () => Hold): number {
+/** Passes on to a port of loopback what comes, its first answer after a while; gives its own port. */
+function startRelay(port: number, handshakeMs: () => number): number {
   const pass = (socket: Socket<Side>, bytes: Uint8Array): void => {
     const { data } = socket;
-    const { oneWayMs, handshakeMs } = hold();
-    const waitMs = oneWayMs + (!data.isClient && data.isFirst ? handshakeMs : 0);
+    const waitMs = !data.isClient && data.isFirst ? handshakeMs() : 0;
     data.isFirst = false;
     const copy = bytes.slice();
     const send = () => {
@@ -109,7 +101,7 @@ function deliver(request: Request): Response | Promise<Response> {
 
 async function answerLater(): Promise<Response> {
   const startedAt = performance.now();
-  const { closes = false } = behaviour.tls ?? {};
+  const closes = behaviour.tlsHandshakeMs !== undefined;
   await Bun.sleep(behaviour.answerMs());
   answers++;
   answerMs += performance.now() - startedAt;
@@ -173,7 +165,7 @@ function startTls(certificate: string, key: string): number {
     tls: { cert: Bun.file(certificate), key: Bun.file(key) },
     fetch: deliver,
   });
-  return startRelay(encrypted.port ?? 0, () => behaviour.tls ?? { oneWayMs: 0, handshakeMs: 0 });
+  return startRelay(encrypted.port ?? 0, () => behaviour.tlsHandshakeMs ?? 0);
 }
 
 process.stdout.write(`ready http://127.0.0.1:${server.port}\n`);

@@ -1,10 +1,10 @@
 import { Database } from "bun:sqlite";
-import { beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { ownProcess, type ServerProcess } from "../support/process.ts";
-import { ownDirectory } from "../support/server.ts";
+import { ownDirectory, startServer, testDirectory } from "../support/server.ts";
 import { canMount, SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
 
@@ -33,16 +33,13 @@ const events = () =>
     .map((line) => JSON.parse(line).event);
 const storageEvents = () => events().filter((event) => event.startsWith("storage_"));
 
-describe.skipIf(!canMount)("while the disk is full (needs root on Linux)", () => {
-  let disk: SmallDisk;
-  beforeEach(async () => {
-    disk = SmallDisk.own(16);
+const full = "503 The disk of the database is full: nothing can be written";
+
+test.skipIf(!canMount)(
+  "on a full disk the server is not ready and says why; the log says it once, and again when there is space",
+  async () => {
+    const disk = SmallDisk.own(16);
     await start(disk.data);
-  });
-
-  const full = "503 The disk of the database is full: nothing can be written";
-
-  test("the server is not ready and says why; the log says it once, and again when there is space", async () => {
     const put = (id: number) => server.admin("PUT", `/admin/v1/users/${id}`, { username: `user_${id}` });
     expect(await readiness()).toBe("ready");
     expect((await put(1)).status).toBe(200);
@@ -63,33 +60,38 @@ describe.skipIf(!canMount)("while the disk is full (needs root on Linux)", () =>
     expect(storageEvents()).toEqual(["storage_full", "storage_recovered"]);
     // No line for each probe.
     expect(events().filter((event) => event === "unavailable").length).toBeLessThan(10);
-  });
-
-  test("it is so without anything having been written", async () => {
+    // It is so without anything having been written, too.
     disk.fill();
     await until(async () => (await readiness()) === full);
-    disk.free();
-    await until(isReady);
-  });
-});
+  },
+);
 
 describe("a database that is damaged while it is served", () => {
   const damaged = "503 The database is damaged: stop the server and restore a backup";
   const data = () => join(directory, "data");
   const file = () => join(data(), "onair.db");
+  const filled = testDirectory();
+  let token: string;
 
-  /** Everything in the one file of the database, with what is written before. */
-  async function served(): Promise<string> {
-    await start(data());
-    const rows = Array.from({ length: 2_000 }, (_, i) => ({ id: i + 1, username: `user_${i + 1}` }));
-    await server.load("users", rows);
-    const { token } = await server.application({ webhook_url: "https://receiver.example/hook" });
-    await server.end("SIGTERM");
-    return token;
+  beforeAll(async () => {
+    const users = Array.from({ length: 2_000 }, (_, i) => ({ id: i + 1, username: `user_${i + 1}` }));
+    const first = await startServer({ data: filled, users });
+    ({ token } = await first.application({ webhook_url: "https://receiver.example/hook" }));
+    await first.stop();
+    emptyLog(join(filled, "onair.db"));
+  });
+
+  const fill = () => cpSync(filled, data(), { recursive: true });
+
+  /** Moves everything into the one file of the database. */
+  function emptyLog(path: string): void {
+    const db = new Database(path);
+    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    db.close();
   }
 
   test("where a request comes upon it", async () => {
-    const token = await served();
+    fill();
     const content = readFileSync(file());
     for (let at = 0; at < content.length; at += pageBytes) {
       const page = content.subarray(at, at + pageBytes);
@@ -108,8 +110,8 @@ describe("a database that is damaged while it is served", () => {
   });
 
   test("where the engine comes upon it", async () => {
-    await served();
-    const db = new Database(file(), { readonly: true });
+    fill();
+    const db = new Database(file());
     const sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'deliveries'";
     const at = ((db.query<{ rootpage: number }, []>(sql).get()?.rootpage ?? 0) - 1) * pageBytes;
     db.close();
@@ -123,9 +125,7 @@ describe("a database that is damaged while it is served", () => {
     await start(data());
     expect(await readiness()).toBe("ready");
     // Else the first page is in the log, where it does not show what happened to the file.
-    const other = new Database(file());
-    other.run("PRAGMA wal_checkpoint(TRUNCATE)");
-    other.close();
+    emptyLog(file());
     const bytes = statSync(file()).size;
     // In place, as a disk would do it.
     await Bun.spawn(

@@ -112,22 +112,3 @@ test("an id reaches that backup and no other file", async () => {
   }
   expect(backupFiles(data)).toEqual([name]);
 });
-
-test("none of it is had without the operator key", async () => {
-  for (const authorization of ["", "Bearer wrong"]) {
-    for (const [method, rest] of [
-      ["POST", ""],
-      ["GET", ""],
-      ["GET", `/${backup.id}`],
-      ["GET", `/${backup.id}/content`],
-      ["HEAD", `/${backup.id}/content`],
-      ["DELETE", `/${backup.id}`],
-    ] as const) {
-      const answer = await get(backupsPath + rest, { authorization }, method);
-      expect([method, rest, answer.status]).toEqual([method, rest, 401]);
-      expect((await answer.bytes()).length).toBeLessThan(1_000);
-    }
-  }
-  expect(await json(await server.admin("GET", backupsPath))).toMatchObject({ data: [backup] });
-  expect((await fetch(server.publicUrl + path)).status).toBe(404);
-});

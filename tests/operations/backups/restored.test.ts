@@ -243,18 +243,11 @@ describe("from S3", () => {
     expect(userCount("from-s3")).toEqual({ n: users.length });
   });
 
-  test.each<[string, Record<string, string>, string]>([
-    [
-      "without credentials",
-      { AWS_SHARED_CREDENTIALS_FILE: "none" },
-      "No credentials for S3: set AWS_ACCESS_KEY_ID",
-    ],
-    ["that refuses", env, "answered 403 AccessDenied: let these credentials list, read"],
-  ])("%s nothing is restored, and the error names the reason", async (_, variables, message) => {
+  test("that refuses, nothing is restored, and the error names the reason", async () => {
     const s3 = await FakeS3.own();
     s3.fault = () => ({ status: 403, code: "AccessDenied" });
-    const result = await onair(["restore", ...args(s3), "--data", "never"], variables);
-    expectFailure(result, 1, message);
+    const result = await onair(["restore", ...args(s3), "--data", "never"], env);
+    expectFailure(result, 1, "answered 403 AccessDenied: let these credentials list, read");
     expect(result.stderr).not.toContain("very secret");
     expect(leftIn("never")).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
-import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { copyFileSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   addBallast,
@@ -10,19 +10,10 @@ import {
   downloadBackup,
   endOfBackup,
   listedBackups,
-  madeBackup,
   type ShownBackup,
 } from "../../support/backups.ts";
 import { users } from "../../support/real-data.ts";
-import {
-  giveTables,
-  json,
-  ownDirectory,
-  ownServer,
-  type TestServer,
-  testDirectory,
-} from "../../support/server.ts";
-import { until } from "../../support/until.ts";
+import { giveTables, json, ownDirectory, ownServer, type TestServer } from "../../support/server.ts";
 
 // Backups while they are made, and of a database that is damaged.
 
@@ -33,17 +24,6 @@ const start = async () => {
   server = await ownServer({ isOnSqlite: true, data });
 };
 
-/** What this process has open. */
-function openFiles(): string[] {
-  return readdirSync("/proc/self/fd").flatMap((fd) => {
-    try {
-      return [readlinkSync(`/proc/self/fd/${fd}`, { encoding: "utf8" })];
-    } catch {
-      return []; // it was that of the listing itself
-    }
-  });
-}
-
 /** A backup as it was seen again and again until its end. */
 async function followed(id: string): Promise<ShownBackup[]> {
   const seen: ShownBackup[] = [];
@@ -52,66 +32,33 @@ async function followed(id: string): Promise<ShownBackup[]> {
   return seen;
 }
 
-describe("of a large database", () => {
-  const large = testDirectory();
-  beforeAll(() => {
-    giveTables(large);
-    addBallast(large, 60);
-  });
-  beforeEach(async () => {
-    data = ownDirectory();
-    copyFileSync(join(large, "onair.db"), join(data, "onair.db"));
-    await start();
-  });
-
-  test("it shows how far it is, and can be neither downloaded nor deleted", async () => {
-    const { id } = await beginBackup(server);
-    const one = `${backupsPath}/${id}`;
-    for (const [method, rest] of [
-      ["GET", "/content"],
-      ["DELETE", ""],
-    ] as const) {
-      const answer = await server.admin(method, one + rest);
-      expect([answer.status, await json<object>(answer)]).toMatchObject([409, { code: "conflict" }]);
-    }
-    expect((await listedBackups(server)).data).toMatchObject([{ id, status: "running" }]);
-    const seen = await followed(id);
-    expect(seen.at(-1)).toMatchObject({ status: "done", progress: 1 });
-    expect(seen.map(({ progress }) => progress)).toEqual(seen.map(({ progress }) => progress).sort());
-    await downloadBackup(server, seen.at(-1) as ShownBackup, join(data, "copy.db"));
-    // On a busy machine one may be over between two looks.
-    const onTheWay = ({ status, progress }: ShownBackup) =>
-      status === "running" && progress > 0 && progress < 1;
-    let found = seen.filter(onTheWay);
-    for (let n = 0; n < 9 && found.length === 0; n++)
-      found = (await followed((await beginBackup(server)).id)).filter(onTheWay);
-    expect(found.length).toBeGreaterThan(0);
-    expect(found.every(({ size_bytes, sha256 }) => size_bytes > 0 && sha256 === null)).toBe(true);
-  });
-
-  test.skipIf(process.platform !== "linux")("a client that goes away leaves no file open", async () => {
-    const { id } = await madeBackup(server);
-    const open = () => openFiles().filter((path) => path.includes(id)).length;
-    const readers = await Promise.all(
-      Array.from({ length: 8 }, async () =>
-        (await server.admin("GET", `${backupsPath}/${id}/content`)).body?.getReader(),
-      ),
-    );
-    for (const reader of readers) expect((await reader?.read())?.value?.length).toBeGreaterThan(0);
-    expect(open()).toBe(8);
-    for (const reader of readers) await reader?.cancel();
-    await until(() => open() === 0);
-  });
-
-  test("a server that stops does not wait for it, and leaves nothing of it", async () => {
-    const { id } = await beginBackup(server);
-    await server.stop();
-    await start();
-    // A stop that waited would have kept it.
-    expect(backupFiles(data)).toEqual([]);
-    expect((await server.admin("GET", `${backupsPath}/${id}`)).status).toBe(404);
-    expect((await madeBackup(server)).size_bytes).toBeGreaterThan(60e6);
-  });
+test("a backup shows how far it is, and can be neither downloaded nor deleted before its end", async () => {
+  data = ownDirectory();
+  giveTables(data);
+  addBallast(data, 30);
+  await start();
+  const { id } = await beginBackup(server);
+  const one = `${backupsPath}/${id}`;
+  for (const [method, rest] of [
+    ["GET", "/content"],
+    ["DELETE", ""],
+  ] as const) {
+    const answer = await server.admin(method, one + rest);
+    expect([answer.status, await json<object>(answer)]).toMatchObject([409, { code: "conflict" }]);
+  }
+  expect((await listedBackups(server)).data).toMatchObject([{ id, status: "running" }]);
+  const seen = await followed(id);
+  expect(seen.at(-1)).toMatchObject({ status: "done", progress: 1 });
+  expect(seen.map(({ progress }) => progress)).toEqual(seen.map(({ progress }) => progress).sort());
+  await downloadBackup(server, seen.at(-1) as ShownBackup, join(data, "copy.db"));
+  // On a busy machine one may be over between two looks.
+  const onTheWay = ({ status, progress }: ShownBackup) =>
+    status === "running" && progress > 0 && progress < 1;
+  let found = seen.filter(onTheWay);
+  for (let n = 0; n < 9 && found.length === 0; n++)
+    found = (await followed((await beginBackup(server)).id)).filter(onTheWay);
+  expect(found.length).toBeGreaterThan(0);
+  expect(found.every(({ size_bytes, sha256 }) => size_bytes > 0 && sha256 === null)).toBe(true);
 });
 
 test.each<[string, (path: string) => void]>([

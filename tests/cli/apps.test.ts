@@ -194,15 +194,6 @@ describe("wrong usage", () => {
   ])("%j", async (args, message) => {
     expectFailure(await run(args, { cwd: directory }), 2, message);
   });
-
-  test.each(["apps", "tokens", "events", "export", "import"])("%s --help explains it", async (command) => {
-    const result = await run([command, "--help"]);
-    expect([result.code, result.stderr]).toEqual([0, ""]);
-    for (const text of [`onair ${command}`, "--url URL", "--data DIR", "--json", "2 for"]) {
-      expect(result.stdout.replaceAll("\n", " ")).toContain(text);
-    }
-    expect(Math.max(...result.stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
-  });
 });
 
 test("events types lists what can be published, with an example of one", async () => {

@@ -152,10 +152,6 @@ describe("a failure is reported, and leaves no file", () => {
     expect(stderr).toContain(message);
     expect([existsSync(file), existsSync(`${file}.partial`)]).toEqual([false, false]);
   });
-
-  test("there is no server", async () => {
-    expectFailure(await onair(["--url", "http://127.0.0.1:9"]), 1, "cannot be reached");
-  });
 });
 
 describe("wrong usage", () => {
@@ -169,11 +165,6 @@ describe("wrong usage", () => {
     [["no/such/directory/file.db"], "There is no directory no/such/directory"],
   ])("%j", async (args, message) => {
     expectFailure(await onair(args), 2, message);
-  });
-
-  test("--help explains it", async () => {
-    const { code, stdout } = await onair(["--help"]);
-    expect([code, stdout]).toEqual([0, expect.stringContaining("signing secrets")]);
   });
 });
 

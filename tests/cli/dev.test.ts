@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, onTestFinished, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Addresses, DevProcess } from "../support/dev.ts";
 import { unusedPort } from "../support/ports.ts";
-import { expectFailure, RunningCommand, run } from "../support/process.ts";
+import { expectFailure, fromSource, RunningCommand, run } from "../support/process.ts";
 import { ownDirectory, testDirectory } from "../support/server.ts";
 
 const free = ["--port", "0", "--admin-port", "0"];
@@ -24,7 +24,9 @@ describe("onair dev", () => {
   const home = join(directory, "home");
 
   beforeAll(async () => {
-    dev = new DevProcess(["--data", data, ...free, "--json"], directory, { XDG_CONFIG_HOME: home });
+    // As `bun run dev` starts it.
+    const args = ["--data", data, ...free, "--json"];
+    dev = new DevProcess(args, directory, { XDG_CONFIG_HOME: home }, fromSource);
     first = await dev.addresses();
   });
 
@@ -39,6 +41,8 @@ describe("onair dev", () => {
     const search = await fetch(`${public_url}/public/v1/users/search?query=fox`, bearer(access_token));
     expect(((await search.json()) as { data: unknown[] }).data.length).toBeGreaterThan(1);
     const categories = await fetch(`${public_url}/public/v1/categories?limit=3`);
+    // That of a real platform.
+    expect(categories.headers.get("ratelimit-limit")).toBe("800");
     const page = (await categories.json()) as { categories: { viewers: number }[] };
     expect(page.categories.map(({ viewers }) => viewers > 0)).toEqual([true, true, true]);
     const token = await fetch(`${public_url}/oauth/token`, {
@@ -118,22 +122,13 @@ describe("onair dev", () => {
     rmSync(join(home, "onair", "profiles", "default.json"));
   });
 
-  test("--json prints one JSON object, and nothing else on standard output", async () => {
-    await dev.shows("verified");
-    expect(JSON.parse(dev.stdout)).toMatchObject({ client_id: first.client_id });
-  });
-
-  test("keeps the rate limit of a real platform", async () => {
-    const answer = await fetch(`${first.public_url}/public/v1/categories`);
-    expect(answer.headers.get("ratelimit-limit")).toBe("800");
-  });
-
-  test("prints a verified delivery within seconds, and each request", async () => {
+  test("prints a verified delivery within seconds, and each request; with --json not on standard output", async () => {
     expect(await dev.line((line) => line.includes("verified"))).toMatch(
       /^\d\d:\d\d:\d\d verified [a-z.]+ [A-Za-z0-9_-]+: .+$/,
     );
     expect(await dev.line((line) => line.includes("/users/LunaBytes"))).toMatch(/^\S+ 200 +GET /);
     expect(dev.lines.join("\n")).not.toContain("\x1b");
+    expect(JSON.parse(dev.stdout)).toMatchObject({ client_id: first.client_id });
   });
 
   test("refuses and prints deliveries that were not signed with its secret", async () => {
@@ -149,12 +144,6 @@ describe("onair dev", () => {
     });
     expect(answer.status).toBe(401);
     await dev.line((line) => line.endsWith("refused  channel.followed: wrong signature"));
-  });
-
-  test("tells a second one that the directory is in use", async () => {
-    const { code, stderr } = await run(["dev", "--data", data, ...free]);
-    expect(code).toBe(1);
-    expect(stderr).toContain("is in use by process");
   });
 
   test("exits with 0 on Ctrl-C, and the next start has the same data and credentials", async () => {
@@ -197,46 +186,29 @@ describe("onair dev", () => {
         200,
       ]);
     }
+    expectFailure(await run(["dev", "--data", data, ...free]), 1, "is in use by process");
     expect(await again.end("SIGTERM")).toBe(0);
-  });
-
-  test("keeps its secrets for their owner", () => {
-    expect(statSync(data).mode & 0o777).toBe(0o700);
-    for (const file of ["dev.json", "onair.db"])
-      expect([file, statSync(join(data, file)).mode & 0o777]).toEqual([file, 0o600]);
   });
 });
 
 describe("settings of onair dev", () => {
-  const inDirectory = (name: string, dotEnv?: string) => {
-    const path = mkdtempSync(join(directory, `${name}-`));
-    if (dotEnv !== undefined) writeFileSync(join(path, ".env"), dotEnv);
-    return path;
-  };
-
-  test("come from .env too, over which the environment has precedence", async () => {
-    const cwd = inDirectory(
-      "with-env",
-      "ONAIR_ADMIN_KEY=key-of-the-dotenv-file\nONAIR_RATE_LIMIT=123\nONAIR_PORT=0\nONAIR_ADMIN_PORT=0\n",
-    );
-    const dev = new DevProcess(["--json", "--no-events"], cwd, { ONAIR_RATE_LIMIT: "77" });
-    const { admin_key, public_url, data } = await dev.addresses();
-    expect(admin_key).toBe("key-of-the-dotenv-file");
-    expect(data).toBe(join(cwd, ".onair"));
-    const answer = await fetch(`${public_url}/public/v1/categories`);
-    expect(answer.headers.get("ratelimit-limit")).toBe("77");
-    expect(await dev.end()).toBe(0);
-  });
-
   test("in .env do not apply to serve", async () => {
-    const cwd = inDirectory("serve", "ONAIR_PORT=not-a-port\n");
+    const cwd = ownDirectory();
+    writeFileSync(join(cwd, ".env"), "ONAIR_PORT=not-a-port\n");
     const serving = new RunningCommand(["serve", ...free], { cwd });
     expect(await serving.line()).toStartWith("onair ready ");
     expect(await serving.end("SIGTERM")).toBe(0);
     expect(existsSync(join(cwd, "onair-data", "dev.json"))).toBe(false);
-    const { code, stderr } = await run(["dev"], { cwd });
-    expect(code).toBe(2);
-    expect(stderr).toContain("ONAIR_PORT must be an integer");
+    const args = ["dev", "--prot", "1", "--rate-limit", "x"];
+    const { code, stdout, stderr } = await run(args, { cwd });
+    expect([code, stdout]).toEqual([2, ""]);
+    for (const mistake of [
+      "ONAIR_PORT must be an integer",
+      "--prot is not a known option",
+      "--rate-limit must be an integer",
+    ])
+      expect(stderr).toContain(mistake);
+    expect(existsSync(join(cwd, ".onair"))).toBe(false);
   });
 
   test("fall back to a free port only if no port was requested", async () => {
@@ -247,7 +219,7 @@ describe("settings of onair dev", () => {
         return null; // another program uses it, which serves the same purpose
       }
     });
-    const cwd = inDirectory("ports");
+    const cwd = ownDirectory();
     const dev = new DevProcess(["--no-events"], cwd);
     await dev.line((line) => line.startsWith("Ctrl-C stops it"));
     expect(dev.lines.join("\n")).toMatch(
@@ -259,22 +231,6 @@ describe("settings of onair dev", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("8080");
     for (const server of taken) await server?.stop(true);
-  });
-
-  test("that are invalid end it with exit code 2, and no directory is created", async () => {
-    const cwd = inDirectory("wrong");
-    const { code, stdout, stderr } = await run(["dev", "--prot", "1", "--rate-limit", "x"], { cwd });
-    expect(code).toBe(2);
-    expect(stdout).toBe("");
-    expect(stderr).toContain("--prot is not a known option");
-    expect(stderr).toContain("--rate-limit must be an integer");
-    expect(existsSync(join(cwd, ".onair"))).toBe(false);
-  });
-
-  test("are explained by --help", async () => {
-    const { code, stdout } = await run(["dev", "--help"]);
-    expect(code).toBe(0);
-    for (const word of ["--json", "--no-events", "--data", ".onair", ".env"]) expect(stdout).toContain(word);
   });
 });
 
@@ -299,7 +255,7 @@ test("a key of onair dev goes to no other program that uses its port since", asy
   expect(keys).toEqual([null]);
 });
 
-test("each of the four ports has an option, and one in use is named", async () => {
+test("settings come from .env too; each of the four ports has an option, and one in use is named", async () => {
   const cwd = join(directory, "ports");
   mkdirSync(join(cwd, "onair", "profiles"), { recursive: true });
   // A profile for a platform elsewhere stays.
@@ -311,8 +267,13 @@ test("each of the four ports has an option, and one in use is named", async () =
   const ports = [...numbers].map(String);
   const names = ["--port", "--admin-port", "--receiver-port", "--sign-in-port"];
   const args = names.flatMap((name, i) => [name, ports[i] ?? ""]);
-  const dev = new DevProcess(["--json", "--no-events", ...args], cwd, { XDG_CONFIG_HOME: cwd });
-  const { public_url, admin_url, receiver_url, sign_in_url } = await dev.addresses();
+  writeFileSync(join(cwd, ".env"), "ONAIR_ADMIN_KEY=key-of-the-dotenv-file\nONAIR_RATE_LIMIT=123\n");
+  const env = { XDG_CONFIG_HOME: cwd, ONAIR_RATE_LIMIT: "77" };
+  const dev = new DevProcess(["--json", "--no-events", ...args], cwd, env);
+  const { public_url, admin_url, receiver_url, sign_in_url, admin_key, data } = await dev.addresses();
+  expect([admin_key, data]).toEqual(["key-of-the-dotenv-file", join(cwd, ".onair")]);
+  const answer = await fetch(`${public_url}/public/v1/categories`);
+  expect(answer.headers.get("ratelimit-limit")).toBe("77");
   const urls = [public_url, admin_url, receiver_url, sign_in_url];
   expect(urls.map((url) => new URL(url).port)).toEqual(ports);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(elsewhere);

@@ -49,36 +49,29 @@ const places: Readonly<Record<string, () => string>> = {
   "what is no database": () =>
     copy((data) => writeFileSync(join(data, "onair.db"), "not a database at all ".repeat(100))),
   "an index that does not fit its table": () => copy((data) => breakIndex(join(data, "onair.db"))),
-  "a damaged body of an event": () =>
-    altered(
-      `INSERT INTO events (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
-       VALUES ('broken', 'channel.followed', 1, 1, x'0102030405', x'00', 0, 0, 1)`,
-    ),
-  "rows that refer to nothing": () =>
-    altered("INSERT INTO channels (id, user_id, slug, name) VALUES (1, 999999, 'x', 'x')"),
   "a database of a newer version": () =>
     altered("INSERT INTO migrations (number, name, hash) VALUES (999, '0999_future', 'x')"),
   "a database of another build": () => altered("UPDATE migrations SET hash = 'x'"),
-  "an index of the search without a user": () =>
-    altered("DELETE FROM users WHERE id = (SELECT min(id) FROM users)"),
-  "a disk that fills": () =>
-    altered(
-      `INSERT INTO statistics (kind, subject, period, at, counts, durations) VALUES ('storage', '', 'hour',
-         ${Date.now() - 2 * day}, '{"samples":2,"free_bytes":${2 * 5 * freeBytes}}', '[]')`,
-    ),
-  "a key that is none": () =>
-    altered("UPDATE settings SET value = 'PRIVATE nonsense' WHERE key = 'signing_key'"),
-  "a clock that was set back": () =>
-    altered(
-      `INSERT INTO events (id, name, version, broadcaster_user_id, fingerprint, first_delivery, deliveries, published_at)
-       VALUES ('x', 'x', 1, 1, x'00', 0, 0, ${Date.now() + 3 * 3_600_000})`,
-    ),
-  "an endpoint that fails": () => altered("UPDATE endpoints SET failing_since = 1, failures = 9"),
   "an endpoint that is disabled": () =>
     altered(
       "UPDATE endpoints SET failing_since = 1, failures = 9, disabled_at = 2, disabled_reason = 'gone'",
     ),
 };
+
+/** A database that is whole, with rows that cannot be right. */
+const spoilt = () =>
+  altered(
+    `INSERT INTO events (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
+     VALUES ('broken', 'channel.followed', 1, 1, x'0102030405', x'00', 0, 0, 1)`,
+    "INSERT INTO channels (id, user_id, slug, name) VALUES (1, 999999, 'x', 'x')",
+    "DELETE FROM users WHERE id = (SELECT min(id) FROM users)",
+    `INSERT INTO statistics (kind, subject, period, at, counts, durations) VALUES ('storage', '', 'hour',
+       ${Date.now() - 2 * day}, '{"samples":2,"free_bytes":${2 * 5 * freeBytes}}', '[]')`,
+    "UPDATE settings SET value = 'PRIVATE nonsense' WHERE key = 'signing_key'",
+    `INSERT INTO events (id, name, version, broadcaster_user_id, fingerprint, first_delivery, deliveries, published_at)
+     VALUES ('x', 'x', 1, 1, x'00', 0, 0, ${Date.now() + 3 * 3_600_000})`,
+    "UPDATE endpoints SET failing_since = 1, failures = 9",
+  );
 
 test.each<[place: string, finding: string, message: string, ...args: string[]]>([
   ["no directory", "data_directory wrong", "there is no directory"],
@@ -91,23 +84,8 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
   ["an empty file", "integrity wrong", "is not a database of onair, or is damaged (it is empty). Move it"],
   ["what is no database", "integrity wrong", "is not a database of onair"],
   ["an index that does not fit its table", "integrity wrong", "missing from index users_username", "--full"],
-  [
-    "a damaged body of an event",
-    "event_bodies wrong",
-    "the body of an event is damaged (broken): deliveries with it",
-  ],
-  ["rows that refer to nothing", "foreign_keys wrong", "rows of channels refer to rows that do not exist"],
   ["a database of a newer version", "schema wrong", "written by a newer version"],
   ["a database of another build", "schema wrong", '"onair export" of that build'],
-  [
-    "an index of the search without a user",
-    "search_index wrong",
-    `has ${users.length} of ${users.length - 1} users`,
-  ],
-  ["a disk that fills", "disk_forecast warning", "a day, and will be full in "],
-  ["a key that is none", "signing_key wrong", "not an Ed25519 key"],
-  ["a clock that was set back", "clock wrong", "2 hours before the newest event"],
-  ["an endpoint that fails", "webhooks warning", "failing endpoints: 1, disabled: 0 (applications 01"],
   ["an endpoint that is disabled", "webhooks warning", "failing endpoints: 0, disabled: 1 (applications 01"],
 ])("%s is found: %s", async (place, finding, message, ...args) => {
   const report = await examined(["--data", places[place]?.() ?? "", ...freePorts, ...args]);
@@ -116,22 +94,35 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
   expect(JSON.stringify(report)).not.toContain("PRIVATE");
 });
 
-test.each(["an empty file", "what is no database"])("%s is reported once, with one advice", async (place) => {
-  const report = await examined(["--data", places[place]?.() ?? "", ...freePorts]);
+test("of everything that is wrong with the rows of a whole database each is found", async () => {
+  const report = await examined(["--data", spoilt(), ...freePorts]);
+  const found = report.findings.map(({ check, status, message }) => `${check} ${status}: ${message}`);
+  for (const [finding, message] of [
+    ["event_bodies wrong", "the body of an event is damaged (broken): deliveries with it"],
+    ["foreign_keys wrong", "rows of channels refer to rows that do not exist"],
+    ["search_index wrong", `has ${users.length} of ${users.length - 1} users`],
+    ["disk_forecast warning", "a day, and will be full in "],
+    ["signing_key wrong", "not an Ed25519 key"],
+    ["clock wrong", "2 hours before the newest event"],
+    ["webhooks warning", "failing endpoints: 1, disabled: 0 (applications 01"],
+  ] as const)
+    expect(found.filter((one) => one.startsWith(`${finding}: `) && one.includes(message))).toHaveLength(1);
+  expect(JSON.stringify(report)).not.toContain("PRIVATE");
+});
+
+test("what is no database is reported once, with one advice", async () => {
+  const report = await examined(["--data", places["what is no database"]?.() ?? "", ...freePorts]);
   const wrong = report.findings.filter(({ status }) => status !== "ok" && status !== "skipped");
   expect(wrong).toMatchObject([{ check: "integrity", status: "wrong", advice: null }]);
 });
 
-test.each(["a database of another build", "a database of a newer version"])(
-  "%s has backups that are not taken for those of other data",
-  async (place) => {
-    const data = places[place]?.() ?? "";
-    mkdirSync(join(data, "backups"), { recursive: true, mode: 0o700 });
-    writeFileSync(join(data, "backups", "onair-data-id"), "01KATHZX5M9S3E6R8B2D4F7G1H\n", { mode: 0o600 });
-    const report = await examined(["--data", data, ...freePorts]);
-    expect(ofCheck(report, "backups")).toMatchObject([{ status: "ok" }]);
-  },
-);
+test("a database of another build has backups that are not taken for those of other data", async () => {
+  const data = places["a database of another build"]?.() ?? "";
+  mkdirSync(join(data, "backups"), { recursive: true, mode: 0o700 });
+  writeFileSync(join(data, "backups", "onair-data-id"), "01KATHZX5M9S3E6R8B2D4F7G1H\n", { mode: 0o600 });
+  const report = await examined(["--data", data, ...freePorts]);
+  expect(ofCheck(report, "backups")).toMatchObject([{ status: "ok" }]);
+});
 
 test("the report names commands that show a failing endpoint and enable it", async () => {
   const data = places["an endpoint that is disabled"]?.() ?? "";

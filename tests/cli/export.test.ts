@@ -158,12 +158,6 @@ describe("onair export", () => {
   });
   afterAll(() => server.stop());
 
-  test("refuses the data directory of a running server", async () => {
-    const result = await run(["export", "users", "--data", data]);
-    expectFailure(result, 1, `in use by process ${process.pid}`);
-    expect(result.stderr).toContain("--url");
-  });
-
   test("replaces a file only with the option for it, and leaves no partial file", async () => {
     const file = join(directory, "mine.txt");
     writeFileSync(file, "mine");

@@ -14,7 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { backupFiles } from "../support/backups.ts";
 import { program, RunningCommand, run, serve } from "../support/process.ts";
-import { ownDirectory } from "../support/server.ts";
+import { giveTables, ownDirectory, testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 let data: string;
@@ -36,7 +36,7 @@ function openFiles(path: string): string[] {
 describe("only the owner has permissions on the files of a data directory", () => {
   const open = ["sh", "-c", 'umask 0; exec "$@"', "sh", "env", "-u", "ONAIR_ADMIN_KEY", ...program];
 
-  test("of a server, with its backups", async () => {
+  test("of a server with its backups, and of commands", async () => {
     const server = await serve(["--data", data], { command: open, log });
     const key = readFileSync(join(data, "onair.admin-key"), "utf8").trim();
     const headers = { authorization: `Bearer ${key}` };
@@ -44,12 +44,6 @@ describe("only the owner has permissions on the files of a data directory", () =
     await until(() => backupFiles(data).some((one) => one.endsWith(".db")));
     expect(readdirSync(data).sort()).toContain("onair.lock");
     expect(openFiles(data)).toEqual([]);
-    await server.end("SIGTERM");
-    expect(openFiles(data)).toEqual([]);
-  });
-
-  test("of commands", async () => {
-    const server = await serve(["--data", data], { command: open, log });
     await server.end("SIGTERM");
     await run(["admin-key", "list", "--data", data], { command: open });
     expect(openFiles(data)).toEqual([]);
@@ -132,6 +126,13 @@ describe.skipIf(!isRoot)("a command of root runs as the owner of the data direct
     expect(readdirSync(target)).toEqual([]);
   });
 
+  // The database of a closed data directory that every user can read.
+  const elsewhere = testDirectory();
+  const backup = join(elsewhere, "onair.db");
+  giveTables(elsewhere);
+  chmodSync(elsewhere, 0o755);
+  chmodSync(backup, 0o644);
+
   test.each(["onair.pid", "onair.lock", "onair.admin-key", "onair.db", "onair.restoring", "backups"])(
     "a link at %s leads nowhere",
     async (name) => {
@@ -141,13 +142,10 @@ describe.skipIf(!isRoot)("a command of root runs as the owner of the data direct
       const target = join(directory, "file");
       writeFileSync(target, before.text, { mode: before.mode });
       symlinkSync(name === "backups" ? directory : target, join(data, name));
-      const backup = await madeElsewhere();
       for (const args of [
         ["import", "users", "/dev/null", "--data", data],
         ["backup", "--data", data],
-        ["migrate", "--data", data],
         ["doctor", "--data", data],
-        ["admin-key", "list", "--data", data],
         ["restore", backup, "--data", data],
         ["copy", "--from", dirname(backup), "--to", data],
       ])
@@ -172,15 +170,6 @@ describe.skipIf(!isRoot)("a command of root runs as the owner of the data direct
       expect(ofRoot).toEqual([]);
     },
   );
-
-  /** The database of a closed data directory that every user can read. */
-  async function madeElsewhere(): Promise<string> {
-    const directory = `${data}-elsewhere`;
-    expect((await onair("import", "users", "/dev/null", "--data", directory)).code).toBe(0);
-    chmodSync(directory, 0o755);
-    chmodSync(join(directory, "onair.db"), 0o644);
-    return join(directory, "onair.db");
-  }
 
   test("doctor judges as the owner", async () => {
     expect((await onair("import", "users", "/dev/null", "--data", data)).code).toBe(0);

@@ -105,7 +105,6 @@ describe("onair login --browser", () => {
   test.each<[string, () => Response, string]>([
     ["an error", () => new Response(null, { status: 503 }), "answered 503"],
     ["something else", () => Response.json({ sub: 7 }), "is not valid"],
-    ["no JSON", () => new Response("<html>"), "is not valid"],
   ])(
     "a profile is stored, too, if the platform answers who signed in with %s",
     async (_, whoSignedIn, why) => {

@@ -86,7 +86,6 @@ describe("onair login with client id and secret", () => {
 
   test.each<[string, string, string, number]>([
     ["Ctrl-C in place of the id", "\x03", "", 130],
-    ["Ctrl-D in place of the id", "\x04", "", 130],
     ["no id", "\n", "", 2],
     ["Ctrl-C in place of the secret", `${app.client_id}\n`, "\x03", 130],
     ["no secret", `${app.client_id}\n`, "\r", 2],

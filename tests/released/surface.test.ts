@@ -68,7 +68,6 @@ type Change = (surface: Open) => void;
 const users = "/public/v1/users/{username}";
 const categories = "/public/v1/categories";
 const subscriptions = "/public/v1/events/subscriptions";
-const applications = "/admin/v1/applications";
 
 /** The schema of the body of an answer, without a reference. */
 const answer = (document: Open, path: string, method = "get", status = "200") =>
@@ -92,10 +91,8 @@ const recordOf = (surface: Open) =>
 
 describe("deliberate changes are found", () => {
   test.each<[change: string, promise: Promised, Change]>([
-    ["a path is removed", "operations", (s) => delete s.public.paths[users]],
     ["a method is removed", "operations", (s) => delete s.public.paths[subscriptions].delete],
     ["an operation is renamed", "operations", (s) => (s.public.paths[users].get.operationId = "readUser")],
-    ["a path of the admin API is removed", "operations", (s) => delete s.admin.paths[`${applications}/{id}`]],
     [
       "a parameter becomes required",
       "accepts",
@@ -270,13 +267,7 @@ describe("deliberate changes are found", () => {
       "commands",
       (s) => (s.help.apps = s.help.apps.replaceAll("ONAIR_ADMIN_URL", "")),
     ],
-    [
-      "a client lacks a function",
-      "clients",
-      (s) => (s.clients.typescript = without(s.clients.typescript, "createClient")),
-    ],
     ["a client lacks a class", "clients", (s) => (s.clients.python = without(s.clients.python, "Verifier"))],
-    ["a client lacks a method", "clients", (s) => (s.clients.go = s.clients.go.slice(1))],
     ["a command gets an exit code", "exitCodes", (s) => s.commands.import.exit_codes.push(3)],
     [
       "an event of the log is renamed",
@@ -347,7 +338,6 @@ describe("additions are none", () => {
     ],
     ["a role that may call", (s) => s.admin.paths["/admin/v1/settings"].get["x-roles"].push("publisher")],
     ["a scope that is no longer needed", (s) => (s.public.paths[users].get.security = [])],
-    ["an event type", (s) => (s.events["clip.made 1"] = { type: "object" })],
     ["a version of an event type", (s) => (s.events["channel.followed 2"] = { type: "object" })],
     [
       "an optional field of an event",

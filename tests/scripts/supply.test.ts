@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { dependencies, devDependencies } from "../../package.json";
 import allowed from "../../scripts/supply/allowed-licences.json";
 import { bundledPackages } from "../../scripts/supply/bundled.ts";
 import { ownListener } from "../support/listener.ts";
@@ -30,29 +29,27 @@ async function audited(
   return { code, output };
 }
 
-test.each([
-  ["nothing is known", {}, 0, "0 known vulnerabilities"],
+test.each<[string, object, number, string[]]>([
+  ["nothing is known", {}, 0, ["0 known vulnerabilities"]],
   [
-    "a high one is in the executable",
-    { elysia: [advisory("high")] },
+    "a high one is in the executable, and a critical one in what a dependency needs",
+    { elysia: [advisory("high")], "fast-uri": [advisory("critical")] },
     1,
-    "FAILED  elysia (in the executable)",
+    ["FAILED  elysia (in the executable)", "FAILED  fast-uri"],
   ],
   [
-    "a critical one is in what a dependency needs",
-    { "fast-uri": [advisory("critical")] },
-    1,
-    "FAILED  fast-uri",
+    "a moderate one is in the executable, and a high one where only development needs it",
+    { elysia: [advisory("moderate")], express: [advisory("high")] },
+    0,
+    ["noted   elysia", "noted   express (for development only)"],
   ],
-  ["a moderate one is in the executable", { elysia: [advisory("moderate")] }, 0, "noted   elysia"],
-  ["only development needs it", { express: [advisory("high")] }, 0, "noted   express (for development only)"],
-])("where %s, the audit says so", async (_, report: Record<string, object[]>, code, said) => {
+])("where %s, the audit says so", async (_, report, code, said) => {
   // As the registry: an advisory is shown to whoever asks for that package.
   const found = await audited(async (asked) => {
     const names = Object.keys(await readAsked(asked));
     return Response.json(Object.fromEntries(Object.entries(report).filter(([name]) => names.includes(name))));
   });
-  expect(found.output).toContain(said);
+  for (const sentence of said) expect(found.output).toContain(sentence);
   expect(found.code).toBe(code);
 });
 
@@ -99,9 +96,4 @@ test("all that goes into the executable has a licence of scripts/supply/allowed-
   for (const name of ["elysia", "fast-uri", "@fontsource-variable/inter"]) expect(names).toContain(name);
   expect(names).not.toContain("typescript");
   expect(packages.filter(({ license }) => !isAllowed(license))).toEqual([]);
-});
-
-test("every dependency is pinned to one version", () => {
-  const ranges = Object.entries({ ...dependencies, ...devDependencies });
-  expect(ranges.filter(([, version]) => !/^(npm:[a-z-]+@)?\d+\.\d+\.\d+$/.test(version))).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { terminalOn } from "../../src/runtime/terminal.ts";
 import { readConfig } from "../../src/server/settings/read-config.ts";
-import { fromSource, RunningCommand } from "./process.ts";
+import { program, RunningCommand } from "./process.ts";
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
@@ -61,9 +61,8 @@ export interface Addresses {
 
 /** A process of `onair dev`. */
 export class DevProcess extends RunningCommand {
-  constructor(args: readonly string[], cwd: string, env: Record<string, string> = {}) {
-    // As `bun run dev` starts it.
-    super(["dev", ...args], { command: fromSource, cwd, env });
+  constructor(args: readonly string[], cwd: string, env: Record<string, string> = {}, command = program) {
+    super(["dev", ...args], { command, cwd, env });
   }
 
   /** Its log is on standard error with `--json`. */

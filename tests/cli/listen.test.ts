@@ -3,13 +3,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
-import { closedPort, unusedPort } from "../support/ports.ts";
+import { closedPort } from "../support/ports.ts";
 import { expectFailure, RunningCommand, run } from "../support/process.ts";
 import { profileOf } from "../support/profiles.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
-import { ownDirectory, ownServer, startServer, testServer } from "../support/server.ts";
+import { ownDirectory, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ users });
 const app = await server.application({ delivery: "stream" });
@@ -188,26 +188,6 @@ test("a notice about the endpoint is printed as a sentence", async () => {
     /verified endpoint\.disabled [0-9A-Z]{26} Disabled since \S+Z: it answered 410, .* Have the receiver answer 2xx/,
   );
   expect(listener.output).not.toContain("{");
-  expect(await listener.end()).toBe(0);
-});
-
-test("resumes without a gap after the server was away", async () => {
-  const data = ownDirectory();
-  const free = String(await unusedPort());
-  const first = await startServer({ data, args: ["--port", free] });
-  await first.load("users", users);
-  const mine = await first.application({ delivery: "stream" });
-  await subscribe(first, mine, ["channel.followed"]);
-  const listener = listen(["--json"], mine.token, first.publicUrl);
-  await listener.shows("Listening to");
-  await publish(first, event("channel.followed", { id: "before" }));
-  await listener.shows('"before"');
-  await first.stop();
-  await listener.shows("again in");
-  const second = await ownServer({ data, args: ["--port", free] });
-  await publish(second, event("channel.followed", { id: "after" }));
-  await listener.shows('"after"');
-  expect(listener.output.match(/"before"/g)).toHaveLength(1);
   expect(await listener.end()).toBe(0);
 });
 

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { migrations } from "../../src/store/sqlite/migrations.ts";
 import { schemaState } from "../../src/store/sqlite/open.ts";
@@ -143,12 +143,6 @@ describe("changes nothing", () => {
     db.close(true);
     await refused("not one of onair");
     await refused("not one of onair", "--dry-run");
-  });
-
-  test("of a file that is not a database", async () => {
-    mkdirSync(data);
-    writeFileSync(join(data, "onair.db"), "not a database at all ".repeat(100));
-    await refused("is not a database of onair");
   });
 
   test("while a server runs there, except that --dry-run works", async () => {

@@ -63,6 +63,25 @@ test("a retry of tomorrow stays when the server is started on a clock that was s
   expect(await endpoint.pending()).toEqual(pending);
 });
 
+test("a stored pause by Retry-After moves with the clock, also when an earlier attempt succeeds after it", async () => {
+  const held = Promise.withResolvers<Response>();
+  const paused = new Response(null, { status: 429, headers: { "retry-after": "3600" } });
+  const { app, receiver } = await endpoint.subscribed((_, number) => (number === 1 ? held.promise : paused));
+  for (const count of [1, 2]) {
+    await endpoint.publish();
+    await receiver.arrived(count);
+  }
+  const stored = () => endpoint.stored(app.id);
+  await until(async () => (await stored())?.paused_until != null);
+  held.resolve(new Response(null, { status: 204 }));
+  await until(async () => (await stored())?.failing_since === null);
+  const left = async () => ((await stored())?.paused_until ?? 0) - endpoint.clock.ms;
+  const before = await left();
+  endpoint.clock.advance(12 * hour);
+  await endpoint.sendDue();
+  await until(async () => (await left()) === before);
+});
+
 // On PostgreSQL the clock of the database, which this test does not set, counts as well.
 test.skipIf(isOnPostgres)(
   "a retry whose result is written behind the setting back of the clock is due, too",

@@ -46,18 +46,6 @@ test("the attempts under way to an endpoint are limited by the setting, or by th
   clearInterval(answering);
 });
 
-test("an endpoint with jittering latency gets 1,500 events within 30 seconds", async () => {
-  const server = await ownServer({ engineThread: true, users });
-  const receiver = ownReceiver(async () => {
-    await Bun.sleep(50 + 150 * Math.random());
-    return new Response(null, { status: 204 });
-  });
-  const app = await server.application({ webhook_url: receiver.url });
-  await subscribe(server, app, ["channel.followed"], 1001);
-  await publishAll(server, followed(1_500, 1001));
-  await receiver.arrived(1_500);
-});
-
 test("endpoints that never answer leave connections for others", async () => {
   const { store } = await ownStore();
   for (let i = 0; i < 20; i++) await subscriber(store, { webhook_url: "https://slow.test/" });

@@ -25,16 +25,12 @@ describe("an endpoint that fails for 24 hours", () => {
     }
   }
 
-  test("is disabled, also when the server is restarted meanwhile", async () => {
+  test("is disabled, also over a restart; what is published then is delivered when it is enabled", async () => {
     const since = endpoint.clock.ms;
     await failForADay();
     const stored = await endpoint.stored();
     expect(stored).toMatchObject({ failing_since: since, disabled_reason: "failing" });
     expect((stored?.disabled_at ?? 0) - since).toBeGreaterThanOrEqual(24 * hour);
-  });
-
-  test("gets nothing while it is disabled; events published then are delivered when it is enabled", async () => {
-    await failForADay();
     const before = endpoint.receiver.received.length;
     endpoint.answers.status = 204;
     const ids = Array.from({ length: 20 }, (_, i) => `kept-${i}`);
@@ -48,30 +44,9 @@ describe("an endpoint that fails for 24 hours", () => {
     expect(await endpoint.pending()).toEqual([]);
     expect(await endpoint.stored()).toMatchObject({ failing_since: null, disabled_at: null });
   });
-
-  test("loses pending deliveries three days after it was disabled", async () => {
-    await failForADay();
-    await endpoint.publish();
-    expect(await endpoint.pending()).not.toEqual([]);
-    endpoint.clock.advance(73 * hour);
-    const retention = { deliveredMs: 1e12, failedMs: 1e12, bodiesMs: 1e12 };
-    while (!(await endpoint.server.app.store.retention.prune(retention, endpoint.clock.ms))) {}
-    expect(await endpoint.pending()).toEqual([]);
-  });
-
-  test("is tried again when its application gets another URL", async () => {
-    await failForADay();
-    await endpoint.publish();
-    const other = ownReceiver();
-    afterThisTest(endpoint.settled);
-    const path = `/admin/v1/applications/${endpoint.app.id}`;
-    expect((await endpoint.server.admin("PATCH", path, { webhook_url: other.url })).status).toBe(200);
-    await other.arrived(1);
-    expect(await endpoint.stored()).toMatchObject({ disabled_at: null, failing_since: null });
-  });
 });
 
-test("an endpoint that answers 410 is disabled at once, and the delivery has failed", async () => {
+test("an endpoint that answers 410 is disabled at once, and the delivery has failed; another URL is tried again", async () => {
   endpoint.answers.status = 410;
   await endpoint.publish();
   await endpoint.receiver.arrived(1);
@@ -81,6 +56,12 @@ test("an endpoint that answers 410 is disabled at once, and the delivery has fai
   await endpoint.publish();
   await endpoint.pass(hour);
   expect(endpoint.receiver.received.length).toBe(1);
+  const other = ownReceiver();
+  afterThisTest(endpoint.settled);
+  const path = `/admin/v1/applications/${endpoint.app.id}`;
+  expect((await endpoint.server.admin("PATCH", path, { webhook_url: other.url })).status).toBe(200);
+  await other.arrived(1);
+  expect(await endpoint.stored()).toMatchObject({ disabled_at: null, failing_since: null });
 });
 
 test("after five failures in a row only a probe is sent, and waiting uses up no attempts", async () => {

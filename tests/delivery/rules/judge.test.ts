@@ -141,12 +141,6 @@ describe("time to live", () => {
 });
 
 describe("Retry-After", () => {
-  test("lengthens the wait; the jitter only adds to it", () => {
-    expect(decide(status(429, 60_000), { random: 0 })).toMatchObject({ at: now + 60_000 });
-    expect(decide(status(429, 60_000), { random: 1 })).toMatchObject({ at: now + 72_000 });
-    expect(decide(status(500, 60_000), { random: 0 })).toMatchObject({ at: now + 60_000 });
-  });
-
   test("never shortens the schedule's wait, is honoured up to 24 hours, and by a fifth more at most", () => {
     const failures = fc.integer({ min: 300, max: 599 }).filter((code) => code !== 410);
     const waits = fc.option(fc.oneof(fc.nat({ max: 2 * maxRetryAfterMs }), fc.constant(1e15)));
@@ -169,12 +163,8 @@ describe("Retry-After", () => {
           expect(isLate.kind).toBe("expired");
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
-  });
-
-  test("does not add an attempt", () => {
-    expect(decide(status(503, 60_000), { attempt: 10 })).toMatchObject({ kind: "failed" });
   });
 
   test.each<[string | null | undefined, number | null]>([

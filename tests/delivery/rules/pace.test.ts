@@ -255,15 +255,11 @@ describe("a simulated healthy receiver", () => {
     ["steady, 125 ms", latencies.steady(125)],
     ["uniform, 50 to 200 ms", latencies.uniform(50, 200)],
     ["bimodal, 20 ms and every twentieth 400 ms", latencies.bimodal(20, 400)],
-    ["log-normal, median 80 ms, sigma 0.5", latencies.logNormal(80, 0.5)],
-    ["log-normal, median 80 ms, sigma 1", latencies.logNormal(80, 1)],
     ["log-normal, median 50 ms, sigma 1.5", latencies.logNormal(50, 1.5)],
-    ["Pareto, from 50 ms, shape 2", latencies.pareto(50, 2)],
-    ["Pareto, from 50 ms, shape 1.5", latencies.pareto(50, 1.5)],
     ["Pareto, from 30 ms, shape 1.1, some never in time", latencies.pareto(30, 1.1)],
     ["uniform, of which one in a hundred fails", withFailures(latencies.uniform(50, 200), 0.01)],
   ])("%s: gets seven tenths of the possible throughput", (_, receiver, forMs = 30 * second) => {
-    for (const seed of [1, 2, 3, 4, 5]) {
+    for (const seed of [1, 2]) {
       const run = new Simulation(receiver, { seed }).run(forMs);
       expect(shareOfPossible(run.delivered, forMs, run.meanLatencyMs)).toBeGreaterThan(0.7);
     }
@@ -275,10 +271,10 @@ function withFailures(receiver: SimulatedReceiver, share: number): SimulatedRece
 }
 
 describe("an overloaded receiver that is simulated for a minute", () => {
-  test.each([5, 20, 50, 200, 1_000])(
+  test.each([5, 50, 1_000])(
     "4 at a time of %p ms and 503 beyond a queue of 40: refuses less than a tenth and is kept busy",
     (ms) => {
-      for (const seed of [1, 2, 3]) {
+      for (const seed of [1, 2]) {
         const receiver = workers({ atOnce: 4, queue: 40, serviceMs: (random) => ms * (0.5 + random()) });
         const run = new Simulation(receiver, { seed }).run(minute);
         expect(run.refused / (run.refused + run.delivered)).toBeLessThan(0.1);

@@ -34,20 +34,6 @@ function service(running: readonly string[], steps: readonly boolean[] = [], hol
   return { done, ...made, afterMs, stop, running: made.run(stop.signal) };
 }
 
-test("without a replay it polls once a second, and at once when it is woken", async () => {
-  const { done, afterMs, wake, stop, running } = service([]);
-  await afterMs(999);
-  expect(done).toEqual(["look"]);
-  await afterMs(1);
-  expect(done).toEqual(["look", "look"]);
-  wake();
-  await settle();
-  expect(done).toEqual(["look", "look", "look"]);
-  stop.abort();
-  await running;
-  expect(done.length).toBe(3);
-});
-
 test("a wake-up during a poll is not lost", async () => {
   const { done, wake, stop, running } = service([]);
   wake();
@@ -55,19 +41,6 @@ test("a wake-up during a poll is not lost", async () => {
   expect(done).toEqual(["look", "look"]);
   stop.abort();
   await running;
-});
-
-test("a replay takes step after step, and is tried again soon when its endpoint has enough to do", async () => {
-  const { done, afterMs, stop, running } = service(["a"], [true, false, true]);
-  await afterMs(25);
-  expect(done).toEqual(["look", "advance a", "wake", "look", "advance a"]);
-  await afterMs(199);
-  expect(done.length).toBe(5);
-  await afterMs(1);
-  expect(done.slice(5)).toEqual(["look", "advance a", "wake"]);
-  stop.abort();
-  await running;
-  expect(done.length).toBe(8);
 });
 
 test("a replay goes on as soon as a delivery of its application was sent; others wait for theirs", async () => {

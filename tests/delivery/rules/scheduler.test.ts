@@ -161,23 +161,6 @@ describe("a delivery queue", () => {
   ])("%s", (_, deliveries, order) => {
     expect(drained(queueOf(deliveries))).toEqual(order);
   });
-
-  test("counts first attempts and retries, and can be cleared", () => {
-    const queue = queueOf([...retries(1, 2), ...firsts(3)]);
-    expect([queue.length, queue.firsts, queue.retries]).toEqual([3, 1, 2]);
-    expect(queue.clear().map(({ seq }) => seq)).toEqual([3, 1, 2]);
-    expect([queue.length, queue.firsts, queue.retries]).toEqual([0, 0, 0]);
-  });
-
-  test("changes deliveries without changing their order", () => {
-    const queue = queueOf([...retries(1), ...firsts(2, 3)]);
-    queue.change((one) => (one.seq === 3 ? one : { ...one, isSubscribed: false }));
-    expect(queue.clear().map(({ seq, isSubscribed }) => [seq, isSubscribed])).toEqual([
-      [2, false],
-      [3, true],
-      [1, false],
-    ]);
-  });
 });
 
 describe("memory capacity", () => {

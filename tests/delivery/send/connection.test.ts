@@ -243,14 +243,6 @@ test("the one that was used last is taken, once, and only for its own protocol, 
   pool.close();
 });
 
-test("one that broke meanwhile is passed over", () => {
-  const [good, broken] = [connectionTo("https://a"), connectionTo("https://a")];
-  const pool = poolWith([good, unlimited], [broken, unlimited]);
-  broken.destroy();
-  expect(pool.take("https://a", 1_000)).toBe(good);
-  pool.close();
-});
-
 test("idle connections of all origins and those in use are bounded together", () => {
   const kept = ["https://a", "https://a", "https://b", "https://a"].map(connectionTo);
   const pool = poolOf(8, 5);
@@ -276,12 +268,6 @@ test("one that waits is closed where another one has to be made and there would 
   pool.close();
 });
 
-test("all are closed with it", () => {
-  const kept = [connectionTo("https://a"), connectionTo("https://b")];
-  poolWith(...kept.map((connection): [Connection, number] => [connection, unlimited])).close();
-  expect(kept.map(({ isOpen }) => isOpen)).toEqual([false, false]);
-});
-
 /** The part of a socket that is written to; `written` has the bytes. */
 function socket(name: string, written: string[], { destroyed = false } = {}) {
   const made = { destroyed, write: (bytes: Buffer) => written.push(`${name} ${bytes}`) };
@@ -289,28 +275,6 @@ function socket(name: string, written: string[], { destroyed = false } = {}) {
 }
 
 const request = (text: string) => Buffer.from(text);
-
-test("requests leave in their order at the end of the step, not before", async () => {
-  const written: string[] = [];
-  const [a, b] = [socket("a", written), socket("b", written)];
-  writeInBatch(a, request("1"));
-  writeInBatch(b, request("2"));
-  writeInBatch(a, request("3"));
-  expect(written).toEqual([]);
-  await Promise.resolve();
-  expect(written).toEqual(["a 1", "b 2", "a 3"]);
-});
-
-test("writes that are made while a batch is written are in the next one", async () => {
-  const written: string[] = [];
-  const b = socket("b", written);
-  const a = { write: () => writeInBatch(b, request("2")), destroyed: false } as unknown as Socket;
-  writeInBatch(a, request("1"));
-  await Promise.resolve();
-  expect(written).toEqual([]);
-  await Promise.resolve();
-  expect(written).toEqual(["b 2"]);
-});
 
 test("a socket that was closed in the same step is not written to, and holds up none of the others", async () => {
   const written: string[] = [];

@@ -101,7 +101,7 @@ describe("a header", () => {
 });
 
 describe("the status decides", () => {
-  test.each([200, 201, 202, 204, 299])("%p is ok", async (code) => {
+  test.each([200, 299])("%p is ok", async (code) => {
     const target = await respond(code);
     expect(await sender().send(delivery(target.url))).toMatchObject({
       class: "ok",
@@ -111,7 +111,7 @@ describe("the status decides", () => {
     });
   });
 
-  test.each([400, 404, 410, 500, 503])("%p is not", async (code) => {
+  test.each([400, 503])("%p is not", async (code) => {
     const target = await receiver((_, response) => response.writeHead(code).end("because"));
     expect(await sender().send(delivery(target.url))).toMatchObject({
       class: "status",
@@ -121,7 +121,7 @@ describe("the status decides", () => {
     });
   });
 
-  test.each([301, 302, 303, 307, 308])("%p is not followed", async (code) => {
+  test.each([301, 308])("%p is not followed", async (code) => {
     const elsewhere = await respond();
     const target = await receiver((_, response) =>
       response.writeHead(code, { location: elsewhere.url }).end(),

@@ -27,6 +27,8 @@ const gigabyte = 1_000_000_000;
 interface Expected {
   /** The attempt takes all the time it may. */
   readonly slow?: boolean;
+  /** How much of the answer is kept. */
+  readonly kept?: number;
   /** Least and most time from the attempt to the next one. */
   readonly retryIn?: readonly [least: number, most: number];
 }
@@ -98,7 +100,14 @@ const table: readonly Hostile[] = [
   ],
   // Several at the same time.
   ...[1, 2, 3, 4].map(
-    (i): Hostile => [`answers a gigabyte (${i} of 4)`, gigabyteOfBody, "ok", 200, "delivered"],
+    (i): Hostile => [
+      `answers a gigabyte (${i} of 4)`,
+      gigabyteOfBody,
+      "ok",
+      200,
+      "delivered",
+      { kept: 1_024 },
+    ],
   ),
   ["answers a gigabyte of headers", gigabyteOfHead, "too_large", null, "pending"],
   [
@@ -214,12 +223,13 @@ function peakResidentBytes(pid: number): number {
 describe("a receiver that", () => {
   test.each(table.map((row) => [row[0], row] as const))(
     "%s",
-    async (name, [, , outcome, answer, status, { slow = false, retryIn = null } = {}]) => {
+    async (name, [, , outcome, answer, status, { slow = false, retryIn = null, kept = null } = {}]) => {
       const attempt = await recorded(name);
       expect(attempt).toMatchObject({ outcome, answer, status });
       expect(attempt.error === null).toBe(outcome === "ok");
       expect(attempt.response.length).toBeLessThanOrEqual(1_024);
       expect(attempt.duration_ms).toBeWithin(slow ? timeoutMs - 1 : 0, timeoutMs + (slow ? 2_000 : -1));
+      if (kept !== null) expect(attempt.response.length).toBe(kept);
       if (retryIn) expect((attempt.next_attempt_at ?? 0) - attempt.at).toBeWithin(retryIn[0], retryIn[1] + 1);
     },
   );

@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../../../src/delivery/engine.ts";
-import { type EngineThread, startEngineThread } from "../../../src/delivery/thread.ts";
+import { startEngineThread } from "../../../src/delivery/thread.ts";
 import type { ReplicaNotification } from "../../../src/domain/replicas.ts";
 import { signingKeySetting } from "../../../src/domain/store.ts";
 import { day } from "../../../src/domain/time.ts";
 import { createLog } from "../../../src/runtime/log.ts";
-import { Link, type LinkMessage } from "../../../src/runtime/threads.ts";
 import { directoryStorage, openStore } from "../../../src/store/sqlite/store.ts";
 import { ownDirectory } from "../../support/server.ts";
 
@@ -130,18 +129,7 @@ test("when the data cannot be opened for reading, the start rejects, stops the t
   await openStore(directory).close();
 });
 
-test("a directory in use is refused", async () => {
-  const store = openStore(directory);
-  expect(await messageOf(start())).toContain("is in use by process");
-  await store.close();
-});
-
-test("a file that is not a database is refused with an error that says so", async () => {
-  writeFileSync(join(directory, "onair.db"), "no database at all".repeat(100));
-  expect(await messageOf(start())).toContain("is not a database of onair");
-});
-
-test.each(["load throws", "load exits", "begin exits", "later throws", "later rejects", "later exits"])(
+test.each(["load throws", "begin exits", "later rejects"])(
   "a process whose thread ends (%s) exits with a sentence and a code, even if nothing was thrown",
   async (ending) => {
     const script = new URL("../fixtures/losing-a-thread.ts", import.meta.url).pathname;
@@ -161,68 +149,3 @@ test.each(["load throws", "load exits", "begin exits", "later throws", "later re
     expect(stderr.match(/^onair: The engine thread has failed, .* Restart the server\.$/gm)).toHaveLength(1);
   },
 );
-
-interface Calculator {
-  readonly memory: { add(a: number, b: number): Promise<number>; fail(): void };
-  clear(): void;
-  each(callback: (value: number) => void): void;
-}
-
-/** Two ends of a link. Messages are cloned, as between threads. */
-function linked(calculator: object): Link<Calculator> {
-  const copied = (message: LinkMessage): LinkMessage => structuredClone(message);
-  const there: Link<object> = new Link(
-    (message) => here.received(copied(message)),
-    () => calculator,
-  );
-  const here = new Link<Calculator>(
-    (message) => there.received(copied(message)),
-    () => null,
-  );
-  return here;
-}
-
-test("methods of the other end are called by name, at any depth, and their results and errors are passed back", async () => {
-  const { remote } = linked({
-    memory: {
-      add: async (a: number, b: number) => a + b,
-      fail() {
-        throw new Error("out of memory");
-      },
-    },
-  });
-  expect(await Promise.all([remote.memory.add(1, 2), remote.memory.add(3, 4)])).toEqual([3, 7]);
-  expect(await remote.memory.fail().catch((error) => error.message)).toBe("out of memory");
-});
-
-test("a notification is a call without an answer", async () => {
-  const cleared = Promise.withResolvers<void>();
-  const { notify } = linked({ clear: cleared.resolve });
-  expect(notify.clear()).toBeUndefined();
-  await cleared.promise;
-});
-
-test("a method that the other end does not have, or not with these arguments, does not compile", () => {
-  // Only compiled: each line fails `tsc` if its error is gone.
-  const wrong = ({ remote }: Link<Calculator>, engine: Link<EngineThread["offers"]>) => [
-    // @ts-expect-error no such method
-    remote.memory.subtract(1, 2),
-    // @ts-expect-error a wrong argument
-    remote.memory.add(1, "2"),
-    // @ts-expect-error an argument that is missing
-    remote.memory.add(1),
-    // @ts-expect-error a callback cannot be sent
-    remote.each(() => {}),
-    // @ts-expect-error no such noun of the store
-    engine.remote.store.user.count(),
-    // @ts-expect-error no such verb of the noun
-    engine.remote.store.users.counts(),
-    // @ts-expect-error a verb with a wrong argument
-    engine.remote.store.users.exists("1"),
-    // @ts-expect-error events are published by the engine
-    engine.remote.store.events.publish,
-    // @ts-expect-error an application has to be named
-    engine.remote.enable(),
-  ];
-  expect(wrong).toBeFunction();
-});

@@ -3,7 +3,7 @@ import { newWebhookSecret } from "../../../src/delivery/signature.ts";
 import type { ApplicationChanges } from "../../../src/domain/applications.ts";
 import { everything } from "../../../src/domain/deliveries.ts";
 import { newId } from "../../../src/domain/ids.ts";
-import { day, hour, minute } from "../../../src/domain/time.ts";
+import { day, hour, minute, second } from "../../../src/domain/time.ts";
 import { type Gate, starts, ways } from "./engine-process.ts";
 import { type FilterName, filterNames, filters, nameOf } from "./filters.ts";
 import {
@@ -270,6 +270,8 @@ const published = (counts: readonly number[]): Happening[] =>
 export const examples: Command[][] = [
   // A receiver that fails asks for the time of the next attempt, and is not attempted before.
   inOrder(...answered("500 for an hour"), { do: "pass", ms: 50 * minute }),
+  // One that answers 429 gets no other event before its time.
+  inOrder(...answered("429"), ...published([1]), { do: "pass", ms: 10 * second }, { do: "pass", ms: minute }),
   // Each wait of the schedule is as long as promised, and not longer.
   inOrder(
     ...answered("reset"),

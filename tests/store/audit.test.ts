@@ -106,25 +106,12 @@ describe("the audit trail", () => {
   const named = async () =>
     (await kept()).map(({ at, object_name, changes }) => [at, object_name, changes.length]);
 
-  test("forgets the names and values of a removed user, also in an entry written after the removal", async () => {
-    await addUsers(7, 8);
-    await store.audit.add(ofUser(1, 7));
-    await store.audit.add(ofUser(2, 8));
-    await store.users.remove(7, 0);
-    await store.audit.add(ofUser(3, 7));
-    expect(await named()).toEqual([
-      [3, null, 0],
-      [2, "cat8", 1],
-      [1, null, 0],
-    ]);
-  });
-
-  test("forgets them whatever the order in which removal and entry are stored", async () => {
+  test("forgets the names and values of a removed user, whatever the order in which removal and entry are stored", async () => {
     const ids = Array.from({ length: 30 }, (_, i) => i + 1);
     await addUsers(...ids);
     const both = (id: number) => [store.audit.add(ofUser(id, id)), store.users.remove(id, 0)];
     await Promise.all(ids.flatMap((id) => (id % 2 === 0 ? both(id) : both(id).reverse())));
-    expect((await named()).filter(([, name]) => name !== null)).toEqual([]);
+    expect((await named()).filter(([, name, values]) => name !== null || values !== 0)).toEqual([]);
     expect(await kept()).toHaveLength(ids.length);
   });
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Application } from "../../src/domain/applications.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { type Makers, nounsOf, withEffects } from "../../src/store/effects.ts";
+import { withEffects } from "../../src/store/effects.ts";
 import { ownStore, storedApplication, storedAt } from "../support/store.ts";
 
 const silent = { applicationChanged() {}, subscriptionsRemoved() {}, sendNow() {} };
@@ -74,39 +74,4 @@ test("a linked store reads here, writes there, and leaves publishing and closing
       ),
     );
   expect(methodsOf(linked)).toEqual(methodsOf(store));
-});
-
-test("what tells nobody is passed on as it is, so that a read passes no further function", async () => {
-  const { store } = await ownStore();
-  const told = withEffects({ reads: store, writes: store, callersChanged() {} });
-  expect(told.users.find).toBe(store.users.find);
-  expect(told.replays.create).toBe(store.replays.create);
-  expect(told.users.remove).not.toBe(store.users.remove);
-});
-
-test("every call passes one function of the table, which explains errors and tells", async () => {
-  const stacks: string[] = [];
-  const statement = async () => {
-    stacks.push(new Error("passed").stack ?? "");
-    throw new Error("locked");
-  };
-  // A boundary: the two nouns that are called.
-  const makers = {
-    applications: () => ({ find: statement, update: statement }),
-    users: () => ({ remove: statement }),
-  } as unknown as Makers;
-  const close = async () => {};
-  const store: Store = Object.assign(
-    nounsOf(makers, () => new DomainError("unavailable", "Try again")),
-    { close },
-  );
-  const told = withEffects({ reads: store, writes: store, callersChanged() {}, deliveries: silent });
-  const results = await Promise.allSettled([
-    told.applications.find("a"),
-    told.applications.update("a", {}, storedAt),
-    told.users.remove(1, storedAt),
-  ]);
-  expect(results).toMatchObject(Array(3).fill({ reason: { code: "unavailable" } }));
-  const passed = (stack: string) => stack.split("\n").filter((line) => line.includes("store/effects.ts"));
-  expect(stacks.map((stack) => passed(stack).length)).toEqual([1, 1, 1]);
 });

@@ -47,47 +47,39 @@ describe("an attempt is under way while", () => {
   describe.each(Object.keys(changes))("%s", (name) => {
     const change = () => changes[name]?.();
 
-    test.each([true, false])(
-      "a delivery that succeeds is delivered, not canceled; claimed from the store: %p",
-      async (isClaimed) => {
-        const taken = [...(await publish("a", !isClaimed)).taken];
-        await publish("b");
-        const due = isClaimed ? (await store.deliveries.claim(application, now, 1)).due : taken;
-        expect(due).toHaveLength(1);
-        await change();
-        await store.deliveries.record([ended(due[0], "delivered")], []);
-        expect(await logged()).toEqual([
-          ["delivered", 1, now + 2],
-          ["canceled", 0, expect.any(Number)],
-        ]);
-        expect((await logged(other)).map(([, attempts]) => attempts)).toEqual([0, 0]);
-      },
-    );
-
-    test("a delivery that fails stays canceled, and keeps the attempt", async () => {
-      for (const id of ["a", "b"]) await publish(id);
-      const { due } = await store.deliveries.claim(application, now, 8);
+    test("a delivery that succeeds is delivered, not canceled, whether it was claimed or published into memory", async () => {
+      await publish("claimed");
+      const { due } = await store.deliveries.claim(application, now, 1);
+      const { taken } = await publish("taken", true);
+      await publish("waiting");
+      expect([due.length, taken.length]).toEqual([1, 1]);
       await change();
-      await store.deliveries.record([ended(due[0], "pending"), ended(due[1], "failed")], []);
+      await store.deliveries.record([ended(due[0], "delivered"), ended(taken[0], "delivered")], []);
+      expect(await logged()).toEqual([
+        ["delivered", 1, now + 2],
+        ["delivered", 1, now + 2],
+        ["canceled", 0, expect.any(Number)],
+      ]);
+      expect((await logged(other)).map(([, attempts]) => attempts)).toEqual([0, 0, 0]);
+    });
+
+    test("a delivery that fails, ended without an attempt, or was recorded for an earlier claim, stays canceled", async () => {
+      for (const id of ["a", "b", "c", "d"]) await publish(id);
+      const { due } = await store.deliveries.claim(application, now, 8);
+      await store.deliveries.record([ended(due[3], "pending")], []);
+      await change();
+      const unsent = { ...ended(due[2], "delivered"), attempts: 0, attempt: null };
+      const late = ended(due[3], "delivered");
+      await store.deliveries.record([ended(due[0], "pending"), ended(due[1], "failed"), unsent, late], []);
       expect((await logged()).map(([status, attempts]) => [status, attempts])).toEqual([
         ["canceled", 1],
+        ["canceled", 1],
+        ["canceled", 0],
         ["canceled", 1],
       ]);
       expect((await store.deliveries.pending()).map(({ application_id }) => application_id)).not.toContain(
         application,
       );
-    });
-
-    test("a delivery stays canceled if it ended without an attempt, or was recorded for an earlier claim", async () => {
-      for (const id of ["a", "b"]) await publish(id);
-      const { due } = await store.deliveries.claim(application, now, 8);
-      await store.deliveries.record([ended(due[1], "pending")], []);
-      await change();
-      await store.deliveries.record(
-        [{ ...ended(due[0], "delivered"), attempts: 0, attempt: null }, ended(due[1], "delivered")],
-        [],
-      );
-      expect((await logged()).map(([status]) => status)).toEqual(["canceled", "canceled"]);
     });
   });
 });

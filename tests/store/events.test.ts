@@ -30,50 +30,45 @@ const publish = (id: string, reserveSlot: (applicationId: string) => boolean) =>
   store.events.publish(event(id), reserveSlot);
 
 // Few, and around the sizes of one and of three statements.
-test.each([0, 1, 2, 49, 50, 51, 149, 150])(
-  "an event has one delivery for each of %i subscribers",
-  async (count) => {
-    const modes = new Map<string, DeliveryMode>();
-    for (let i = 0; i < count; i++) {
-      const mode = deliveryModes[i % 7 === 3 ? 1 : i % 7 === 5 ? 2 : 0] ?? "webhook";
-      modes.set(await subscribed(mode), mode);
-    }
-    const hasRoom = new Set([...modes.keys()].filter((_, i) => i % 3 > 0));
-    const stored = [];
-    for (const id of ["a", "b"]) stored.push(await publish(id, (application) => hasRoom.has(application)));
+test.each([1, 50, 51, 150])("an event has one delivery for each of %i subscribers", async (count) => {
+  const modes = new Map<string, DeliveryMode>();
+  for (let i = 0; i < count; i++) {
+    const mode = deliveryModes[i % 7 === 3 ? 1 : i % 7 === 5 ? 2 : 0] ?? "webhook";
+    modes.set(await subscribed(mode), mode);
+  }
+  const hasRoom = new Set([...modes.keys()].filter((_, i) => i % 3 > 0));
+  const stored = [];
+  for (const id of ["a", "b"]) stored.push(await publish(id, (application) => hasRoom.has(application)));
 
-    const rows = await loggedDeliveries(store);
-    expect(rows).toHaveLength(2 * count);
-    expect(new Set(rows.map(({ id }) => id)).size).toBe(2 * count);
-    for (const [i, published] of stored.entries()) {
-      const own = rows.slice(i * count, (i + 1) * count);
-      expect(published.deliveries).toBe(count);
-      expect(own.map(({ application_id }) => application_id).sort()).toEqual([...modes.keys()].sort());
-      expect(own.every(({ sequence, event_id }) => sequence === i + 1 && event_id === published.id)).toBe(
-        true,
-      );
-      const sent = own.filter(({ application_id }) => modes.get(application_id) !== "stream");
-      for (const { application_id, status, finished_at, expires_at } of own) {
-        expect([status, finished_at, expires_at]).toEqual(
-          modes.get(application_id) === "stream"
-            ? ["delivered", publishedAt, publishedAt + 1]
-            : ["pending", null, publishedAt + 1],
-        );
-      }
-      expect(published.taken.map(({ seq, id }) => [seq, id])).toEqual(
-        sent.filter(({ application_id }) => hasRoom.has(application_id)).map(({ seq, id }) => [seq, id]),
-      );
-      expect([...published.streamed].sort()).toEqual(
-        [...modes].flatMap(([application, mode]) => (mode === "webhook" ? [] : application)).sort(),
+  const rows = await loggedDeliveries(store);
+  expect(rows).toHaveLength(2 * count);
+  expect(new Set(rows.map(({ id }) => id)).size).toBe(2 * count);
+  for (const [i, published] of stored.entries()) {
+    const own = rows.slice(i * count, (i + 1) * count);
+    expect(published.deliveries).toBe(count);
+    expect(own.map(({ application_id }) => application_id).sort()).toEqual([...modes.keys()].sort());
+    expect(own.every(({ sequence, event_id }) => sequence === i + 1 && event_id === published.id)).toBe(true);
+    const sent = own.filter(({ application_id }) => modes.get(application_id) !== "stream");
+    for (const { application_id, status, finished_at, expires_at } of own) {
+      expect([status, finished_at, expires_at]).toEqual(
+        modes.get(application_id) === "stream"
+          ? ["delivered", publishedAt, publishedAt + 1]
+          : ["pending", null, publishedAt + 1],
       );
     }
-    // Only deliveries that were not taken into memory can be claimed.
-    for (const [application, mode] of modes) {
-      const { due } = await store.deliveries.claim(application, publishedAt, 8);
-      expect(due).toHaveLength(mode === "stream" || hasRoom.has(application) ? 0 : 2);
-    }
-  },
-);
+    expect(published.taken.map(({ seq, id }) => [seq, id])).toEqual(
+      sent.filter(({ application_id }) => hasRoom.has(application_id)).map(({ seq, id }) => [seq, id]),
+    );
+    expect([...published.streamed].sort()).toEqual(
+      [...modes].flatMap(([application, mode]) => (mode === "webhook" ? [] : application)).sort(),
+    );
+  }
+  // Only deliveries that were not taken into memory can be claimed.
+  for (const [application, mode] of modes) {
+    const { due } = await store.deliveries.claim(application, publishedAt, 8);
+    expect(due).toHaveLength(mode === "stream" || hasRoom.has(application) ? 0 : 2);
+  }
+});
 
 test("the same id again answers as before and sends nothing; with other contents it is a conflict", async () => {
   await subscribed("webhook");

@@ -19,30 +19,12 @@ describe("a key that was released", () => {
     await begin(one, 0);
   });
 
-  test("keeps its time for the same request, which another replica may take meanwhile", async () => {
-    expect(await begin(one, 1)).toEqual({ firstSeenAt: storedAt, answer: null });
-    await keys.release(requestOf(one));
-    expect(await begin(one, second)).toEqual({ firstSeenAt: storedAt, answer: null });
-    expect(await keys.finish(requestOf(one), answer)).toBe(true);
-    expect(await begin(one, 2 * second)).toEqual({ firstSeenAt: storedAt, answer });
-    expect(await keys.finish(requestOf(one), { status: 202, body: "later" })).toBe(false);
-  });
-
   test("has the answer of the same request where that comes after the release", async () => {
     await keys.release(requestOf(one));
     expect(await keys.finish(requestOf(one), answer)).toBe(true);
     await keys.release(requestOf(one));
     expect(await begin(one, second)).toEqual({ firstSeenAt: storedAt, answer });
     await expect(begin(other, second)).rejects.toMatchObject({ code: "conflict" });
-  });
-
-  test("is free for a corrected request, which the refused one does not answer", async () => {
-    await keys.release(requestOf(one));
-    expect(await begin(other, second)).toEqual({ firstSeenAt: storedAt, answer: null });
-    expect(await keys.finish(requestOf(one), answer)).toBe(false);
-    await keys.release(requestOf(one));
-    expect(await keys.finish(requestOf(other), answer)).toBe(true);
-    await expect(begin(one, 2 * second)).rejects.toMatchObject({ code: "conflict" });
   });
 
   test("begins anew after a while, so that it is remembered for a week", async () => {

@@ -36,8 +36,8 @@ beforeEach(async () => {
   app = await storedApplication(store);
 });
 
-const subscribeTo = (wanted: readonly WantedEvent[], { to = app, most = limit } = {}) =>
-  store.subscriptions.subscribe({ applicationId: to, wanted, limit: most }, now);
+const subscribeTo = (wanted: readonly WantedEvent[], to = app) =>
+  store.subscriptions.subscribe({ applicationId: to, wanted, limit }, now);
 
 /** Subscribes to so many events, spread over all broadcasters; gives the ids in order. */
 async function subscribe(count: number, to = app): Promise<string[]> {
@@ -46,7 +46,7 @@ async function subscribe(count: number, to = app): Promise<string[]> {
     event: builtInEventTypes[Math.floor(i / broadcasters)]?.name ?? "",
     version: 1,
   }));
-  return (await subscribeTo(wanted, { to })).results.map((one) => ("id" in one ? one.id : ""));
+  return (await subscribeTo(wanted, to)).results.map((one) => ("id" in one ? one.id : ""));
 }
 
 async function listed(of = app, broadcaster: number | null = null) {
@@ -57,17 +57,14 @@ async function listed(of = app, broadcaster: number | null = null) {
 const idsOf = (records: readonly Subscription[]) => records.map(({ id }) => id);
 
 describe("a list", () => {
-  test.each([0, 1, 999, 1_000, 1_001, 2_000, 2_500])(
-    "of %d has each once, in the order in which they were made",
-    async (count) => {
-      const ids = await subscribe(count);
-      await subscribe(3, await storedApplication(store));
-      const { records, used } = await listed();
-      expect(idsOf(records)).toEqual(ids);
-      expect(records).toEqual(await reader.subscriptions.ofApplication(app));
-      expect(used).toBe(count);
-    },
-  );
+  test.each([0, 1_000, 2_001])("of %d has each once, in the order in which they were made", async (count) => {
+    const ids = await subscribe(count);
+    await subscribe(3, await storedApplication(store));
+    const { records, used } = await listed();
+    expect(idsOf(records)).toEqual(ids);
+    expect(records).toEqual(await reader.subscriptions.ofApplication(app));
+    expect(used).toBe(count);
+  });
 
   test("shows stored text unchanged", async () => {
     const event = 'odd "name" \\ ü\n';
@@ -142,16 +139,5 @@ describe("the stored count equals the number of subscriptions", () => {
     expect(await counted()).toBe(10);
     await store.eventTypes.remove(type.name, 1);
     expect(await counted()).toBe(9);
-  });
-
-  test("at the limit, within one request and over several", async () => {
-    const wanted = [1, 2, 3].map((n) => ({ broadcaster_user_id: n, event: followed, version: 1 }));
-    const made = await subscribeTo(wanted, { most: 2 });
-    expect(made.results.map((one) => "id" in one)).toEqual([true, true, false]);
-    const again = await subscribeTo(wanted, { most: 2 });
-    expect(again.results.map((one) => "id" in one)).toEqual([true, true, false]);
-    expect(again.results.slice(0, 2)).toEqual(made.results.slice(0, 2));
-    expect([made.used, again.used]).toEqual([2, 2]);
-    expect(await counted()).toBe(2);
   });
 });

@@ -13,15 +13,6 @@ beforeEach(async () => {
 const find = (name: string) => store.users.find(name);
 const stored = (input: UserInput, created_at = at) => ({ ...userFrom(input), created_at });
 
-test("a user is found by name without regard to ASCII case; null where there is none", async () => {
-  const ada = { id: 1, username: "Ada_L", bio: "été", followers_count: 3, is_verified: true };
-  const bob = { id: 2, username: "bob", profile_picture: "https://example.com/bob.png" };
-  await store.users.upsert([userFrom(ada), userFrom(bob)], at);
-  expect(await find("BOB")).toEqual(stored(bob));
-  expect(await find("ada_l")).toEqual(stored(ada));
-  for (const name of ["nobody", "", "ada", "ada_l%", "ÁDA_L"]) expect(await find(name)).toBeNull();
-});
-
 test("concurrent look-ups each find their user", async () => {
   const names = ["null", "NULL_", "ada", "x-1"];
   await store.users.upsert(
@@ -31,28 +22,6 @@ test("concurrent look-ups each find their user", async () => {
   const strange = ["", '"', "\\", "{", "}", ",", "{null}", "'", "undefined", "\ud800"];
   const found = await Promise.all([...names, ...strange].map(find));
   expect(found.map((user) => user?.username)).toEqual([...names, ...strange.map(() => undefined)]);
-});
-
-test("users are found by their ids, whatever the order and number of these", async () => {
-  const two = [
-    { id: 1, username: "Ada_L", bio: "été", is_verified: true },
-    { id: Number.MAX_SAFE_INTEGER, username: "bob", profile_picture: "https://example.com/bob.png" },
-  ];
-  await store.users.upsert(two.map(userFrom), at);
-  const byIds = async (...ids: number[]) =>
-    (await store.users.byIds(ids)).sort((one, other) => one.id - other.id);
-  expect(await byIds(Number.MAX_SAFE_INTEGER, 7, 1, 1)).toEqual(two.map((one) => stored(one)));
-  expect(await byIds(1)).toEqual([stored({ id: 1, username: "Ada_L", bio: "été", is_verified: true })]);
-  expect([await byIds(), await byIds(2)]).toEqual([[], []]);
-});
-
-test("a renamed user is found by the new name only, a removed one not at all", async () => {
-  const named = (username: string) => store.users.upsert([userFrom({ id: 3, username })], at);
-  await named("first");
-  await named("then");
-  expect([await find("first"), (await find("then"))?.id]).toEqual([null, 3]);
-  await store.users.remove(3, 0);
-  expect(await find("then")).toBeNull();
 });
 
 describe("a user is found as it was stored", () => {

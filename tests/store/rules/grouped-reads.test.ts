@@ -1,5 +1,4 @@
 import { expect, test } from "bun:test";
-import { endOfTick } from "../../../src/runtime/event-loop.ts";
 import { groupedReads } from "../../../src/store/drizzle/users.ts";
 
 /** Finds the length of each key that is not empty, and notes what it was asked for. */
@@ -16,19 +15,6 @@ test("keys of the same code are looked up together, and each call gets its own r
   const { asked, find } = lengths();
   expect(await Promise.all(["a", "bb", "", "a"].map(find))).toEqual([1, 2, null, 1]);
   expect(asked).toEqual([["a", "bb", ""]]);
-});
-
-test("requests of one tick look up together, wherever in the tick they began", async () => {
-  const { asked, find } = lengths();
-  const request = async (key: string) => {
-    await endOfTick();
-    for (let i = 0; i < 5; i++) await null; // such as the checks of its token
-    return find(key);
-  };
-  const first = request("a");
-  await null;
-  expect(await Promise.all([first, request("bb"), request("ccc")])).toEqual([1, 2, 3]);
-  expect(asked).toEqual([["a", "bb", "ccc"]]);
 });
 
 test("a key is looked up again, even while the same lookup is under way", async () => {

@@ -79,18 +79,6 @@ describe("retention", () => {
     });
   });
 
-  test("gives no delivery number twice after all were removed", async () => {
-    await past(40, "delivered");
-    await past(6, "delivered");
-    await prune();
-    expect(kept()).toMatchObject({ deliveries: [], events: ["delivered-6"] });
-    await store.close();
-    store = openStore(directory.path);
-    await past(0, "pending");
-    const { due } = await store.deliveries.claim(applicationId, now, 1);
-    expect(due[0]?.seq).toBe(3);
-  });
-
   test("ends also with many, and the file does not grow while as many are added as removed", async () => {
     const sizes: number[] = [];
     for (let round = 0; round < 4; round++) {

@@ -64,19 +64,6 @@ test("a slow read of one application delays no other one, and each sees its own 
   expect(await slow).toEqual([{ n: 0 }, { n: 0 }]);
 });
 
-test("many reads of one application take one connection, one after the other", async () => {
-  const { opened, began, read } = ownSnapshots();
-  const many = Array.from({ length: 100 }, () => read("a"));
-  const other = read("b");
-  expect(began).toEqual(["a", "b"]);
-  await other.end();
-  for (const [i, one] of many.entries()) {
-    expect(began.filter((key) => key === "a")).toHaveLength(i + 1);
-    await one.end();
-  }
-  expect(opened).toHaveLength(2);
-});
-
 test("applications take turns where there are more of them than connections", async () => {
   const { opened, began, read } = ownSnapshots();
   const flood = ["a", "b", "c", "d"].map((key) => Array.from({ length: 50 }, () => read(key)));

@@ -7,7 +7,7 @@ import { loggedDeliveries, newEvent, subscriber } from "../../support/store.ts";
 
 /* SIGKILL at random moments while the file is made smaller. More often: ONAIR_TEST_KILLS=100. */
 
-const kills = Number(process.env["ONAIR_TEST_KILLS"] ?? 3);
+const kills = Number(process.env["ONAIR_TEST_KILLS"] ?? 2);
 
 let path: string;
 beforeEach(async () => {

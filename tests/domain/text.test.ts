@@ -33,7 +33,9 @@ describe("fold", () => {
 
   test("removes every mark, and makes no text empty", () => {
     const wrong: string[] = [];
-    for (let code = 0; code < 0x110000; code++) {
+    // The planes between them have no characters, or private ones.
+    const last = 0x34000;
+    for (let code = 0; code < 0xe0200; code = code === last ? 0xe0000 : code + 1) {
       const character = String.fromCodePoint(code);
       if (/^\p{Cn}$/u.test(character)) continue;
       const folded = fold(`x${character}`);
@@ -74,7 +76,7 @@ describe("fold", () => {
       fc.property(text, (text) => {
         expect(fold(text)).toBe(slowFold(text));
       }),
-      { numRuns: 3_000 },
+      { numRuns: 1_000 },
     );
   });
 });

@@ -21,20 +21,6 @@ describe("the ranking", () => {
     expect(ids()).toEqual([2, 1, 4]);
   });
 
-  test("makes no new order if nothing in it changed", () => {
-    let now = 1_000;
-    const ranking = new Ranking(() => now);
-    const live = { channel_id: 1, category_id: 1, viewers: 5 };
-    ranking.putLive([live]);
-    const first = ranking.current();
-    for (const change of [() => ranking.touch(), () => ranking.putLive([live])]) {
-      change();
-      now += 1_000;
-      expect(ranking.current()).not.toBe(first);
-      expect(ranking.current().order).toBe(first.order);
-    }
-  });
-
   test("gives every order a different name, even when the clock goes back", () => {
     let now = 10_000;
     const ranking = new Ranking(() => now);

@@ -66,12 +66,3 @@ test("however many stops hang, all together end 20 seconds after twice the grace
   await stopped;
   expect(await late()).toEqual(["d", "c", "b", "a"]);
 });
-
-test("a stop without a grace ends in time as well", async () => {
-  const { time, stops, add, late } = watchedStops();
-  for (const name of ["a", "b"]) add(name, hanging);
-  const stopped = stops.stop(0);
-  await time.pass(21 * second, settle);
-  await stopped;
-  expect(await late()).toEqual(["b", "a"]);
-});

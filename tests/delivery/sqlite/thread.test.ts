@@ -7,6 +7,7 @@ import type { ReplicaNotification } from "../../../src/domain/replicas.ts";
 import { signingKeySetting } from "../../../src/domain/store.ts";
 import { day } from "../../../src/domain/time.ts";
 import { createLog } from "../../../src/runtime/log.ts";
+import { Link, type LinkMessage } from "../../../src/runtime/threads.ts";
 import { directoryStorage, openStore } from "../../../src/store/sqlite/store.ts";
 import { ownDirectory } from "../../support/server.ts";
 
@@ -149,3 +150,34 @@ test.each(["load throws", "begin exits", "later rejects"])(
     expect(stderr.match(/^onair: The engine thread has failed, .* Restart the server\.$/gm)).toHaveLength(1);
   },
 );
+
+interface Calculator {
+  readonly memory: { add(a: number, b: number): Promise<number>; fail(): void };
+}
+
+/** Two ends of a link. Messages are cloned, as between threads. */
+function linked(calculator: object): Link<Calculator> {
+  const copied = (message: LinkMessage): LinkMessage => structuredClone(message);
+  const there: Link<object> = new Link(
+    (message) => here.received(copied(message)),
+    () => calculator,
+  );
+  const here = new Link<Calculator>(
+    (message) => there.received(copied(message)),
+    () => null,
+  );
+  return here;
+}
+
+test("methods of the other end are called by name, at any depth, and their results and errors are passed back", async () => {
+  const { remote } = linked({
+    memory: {
+      add: async (a: number, b: number) => a + b,
+      fail() {
+        throw new Error("out of memory");
+      },
+    },
+  });
+  expect(await Promise.all([remote.memory.add(1, 2), remote.memory.add(3, 4)])).toEqual([3, 7]);
+  expect(await remote.memory.fail().catch((error) => error.message)).toBe("out of memory");
+});

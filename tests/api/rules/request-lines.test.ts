@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { DomainError } from "../../src/domain/errors.ts";
-import { minute } from "../../src/domain/time.ts";
-import { keptLog } from "../support/log.ts";
-import { Clock, ownServer, testServer } from "../support/server.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { minute } from "../../../src/domain/time.ts";
+import { keptLog } from "../../support/log.ts";
+import { Clock, ownServer, testServer } from "../../support/server.ts";
 
 const kept = keptLog();
 const behindProxy = keptLog();

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { exportSPKI, SignJWT } from "jose";
-import { platformJwtReader } from "../../src/api/http/platform-jwt.ts";
-import { DomainError } from "../../src/domain/errors.ts";
-import { minute, second } from "../../src/domain/time.ts";
-import { audience, issuer, newKey, platformKeys } from "../support/oauth.ts";
-import { users } from "../support/real-data.ts";
-import { Clock, json, ownServer, refusal, startServer, testServer } from "../support/server.ts";
+import { platformJwtReader } from "../../../src/api/http/platform-jwt.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { minute, second } from "../../../src/domain/time.ts";
+import { audience, issuer, newKey, platformKeys } from "../../support/oauth.ts";
+import { users } from "../../support/real-data.ts";
+import { Clock, json, ownServer, refusal, startServer, testServer } from "../../support/server.ts";
 
 /** A platform that signs access tokens by itself, and publishes its keys. */
 const platform = platformKeys();

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { loginUrl } from "../support/oauth.ts";
-import { json, ownServer, testServer } from "../support/server.ts";
+import { loginUrl } from "../../support/oauth.ts";
+import { json, ownServer, testServer } from "../../support/server.ts";
 
 const server = await testServer({ args: ["--login-url", loginUrl] });
 

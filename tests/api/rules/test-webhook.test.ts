@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { type AddressInfo, createServer } from "node:net";
 import { Webhook } from "standardwebhooks";
-import { readPublicKey, verify } from "../../src/delivery/signature.ts";
-import { minute } from "../../src/domain/time.ts";
-import { ownListener } from "../support/listener.ts";
-import { type Exchange, testedWebhook, testWebhookPath } from "../support/publishing.ts";
-import { json, ownServer, type TestApplication } from "../support/server.ts";
+import { readPublicKey, verify } from "../../../src/delivery/signature.ts";
+import { minute } from "../../../src/domain/time.ts";
+import { ownListener } from "../../support/listener.ts";
+import { type Exchange, testedWebhook, testWebhookPath } from "../../support/publishing.ts";
+import { json, ownServer, type TestApplication } from "../../support/server.ts";
 
 const path = testWebhookPath;
 const webhook = await testedWebhook();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { documentOf, operations, parameters } from "../support/openapi.ts";
-import { adminKey, startServer, type TestServer } from "../support/server.ts";
+import { documentOf, operations, parameters } from "../../support/openapi.ts";
+import { adminKey, startServer, type TestServer } from "../../support/server.ts";
 
 /*
  * Every parameter of every operation, and every header that is read before a route is known, as long as a request head

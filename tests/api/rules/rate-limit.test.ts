@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { rateLimiter } from "../../src/api/http/access.ts";
-import type { Share } from "../../src/domain/replicas.ts";
-import { RateShares } from "../../src/postgres/peers.ts";
-import { form } from "../support/oauth.ts";
-import { RawClient } from "../support/raw-client.ts";
-import { users } from "../support/real-data.ts";
-import { Clock, json, type TestServer, testServer } from "../support/server.ts";
-import { until } from "../support/until.ts";
+import { rateLimiter } from "../../../src/api/http/access.ts";
+import type { Share } from "../../../src/domain/replicas.ts";
+import { RateShares } from "../../../src/postgres/peers.ts";
+import { form } from "../../support/oauth.ts";
+import { RawClient } from "../../support/raw-client.ts";
+import { users } from "../../support/real-data.ts";
+import { Clock, json, type TestServer, testServer } from "../../support/server.ts";
+import { until } from "../../support/until.ts";
 
 const clock = new Clock();
 

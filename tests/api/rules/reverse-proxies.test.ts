@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { unusedPort } from "../support/ports.ts";
-import { hasProxy, startProxy } from "../support/proxies.ts";
-import { event, subscribe } from "../support/publishing.ts";
-import { exchange, RawClient } from "../support/raw-client.ts";
-import { categories, users } from "../support/real-data.ts";
-import { startServer, type TestServer } from "../support/server.ts";
-import { until } from "../support/until.ts";
+import { unusedPort } from "../../support/ports.ts";
+import { hasProxy, startProxy } from "../../support/proxies.ts";
+import { event, subscribe } from "../../support/publishing.ts";
+import { exchange, RawClient } from "../../support/raw-client.ts";
+import { categories, users } from "../../support/real-data.ts";
+import { startServer, type TestServer } from "../../support/server.ts";
+import { until } from "../../support/until.ts";
 
 /*
  * The configurations of docs/proxies in front of a real server, without TLS, on free ports, and with shorter timeouts.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { statusOf } from "../../src/api/http/errors.ts";
-import { builtInEventTypes } from "../../src/domain/events/built-in.ts";
-import { endpointNotices, serverNotices } from "../../src/domain/notices.ts";
+import { statusOf } from "../../../src/api/http/errors.ts";
+import { builtInEventTypes } from "../../../src/domain/events/built-in.ts";
+import { endpointNotices, serverNotices } from "../../../src/domain/notices.ts";
 import {
   documentOf,
   find,
@@ -10,8 +10,8 @@ import {
   operations,
   type ResponseObject,
   response,
-} from "../support/openapi.ts";
-import { adminKey, json, testServer } from "../support/server.ts";
+} from "../../support/openapi.ts";
+import { adminKey, json, testServer } from "../../support/server.ts";
 
 /* What the documents of both listeners say. `routes.test.ts` compares them with the routes. */
 

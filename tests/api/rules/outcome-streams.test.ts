@@ -1,12 +1,16 @@
 import { expect, test } from "bun:test";
-import { findingsWatch } from "../../src/api/admin/server.ts";
-import { OutcomeStreams } from "../../src/api/stream/outcome-streams.ts";
-import type { EngineObserver } from "../../src/delivery/engine.ts";
-import type { Finding } from "../../src/domain/findings.ts";
-import { type DeliveryOutcome, OutcomeCollector, type WatchedOutcomes } from "../../src/domain/outcomes.ts";
-import type { Broadcast } from "../../src/domain/replicas.ts";
-import { type Outcomes, watching } from "../support/event-stream.ts";
-import { until } from "../support/until.ts";
+import { findingsWatch } from "../../../src/api/admin/server.ts";
+import { OutcomeStreams } from "../../../src/api/stream/outcome-streams.ts";
+import type { EngineObserver } from "../../../src/delivery/engine.ts";
+import type { Finding } from "../../../src/domain/findings.ts";
+import {
+  type DeliveryOutcome,
+  OutcomeCollector,
+  type WatchedOutcomes,
+} from "../../../src/domain/outcomes.ts";
+import type { Broadcast } from "../../../src/domain/replicas.ts";
+import { type Outcomes, watching } from "../../support/event-stream.ts";
+import { until } from "../../support/until.ts";
 
 const outcome = (n: number, application_id = "a"): DeliveryOutcome => ({
   delivery_id: `d${n}`,

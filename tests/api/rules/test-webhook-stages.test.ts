@@ -1,10 +1,10 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { serverSentEvents } from "../../src/client/stream.ts";
-import { minute, second } from "../../src/domain/time.ts";
-import { streamPath } from "../support/event-stream.ts";
-import { type Exchange, testedWebhook, testWebhookPath } from "../support/publishing.ts";
-import { RawClient } from "../support/raw-client.ts";
-import { json, ownServer } from "../support/server.ts";
+import { serverSentEvents } from "../../../src/client/stream.ts";
+import { minute, second } from "../../../src/domain/time.ts";
+import { streamPath } from "../../support/event-stream.ts";
+import { type Exchange, testedWebhook, testWebhookPath } from "../../support/publishing.ts";
+import { RawClient } from "../../support/raw-client.ts";
+import { json, ownServer } from "../../support/server.ts";
 
 const path = testWebhookPath;
 const webhook = await testedWebhook();

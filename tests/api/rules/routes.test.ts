@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import type { AnyElysia } from "elysia";
-import { adminListener } from "../../src/api/admin/listener.ts";
-import { adminRoutes } from "../../src/api/admin.ts";
-import { Traffic } from "../../src/api/http/context.ts";
-import { whoMay } from "../../src/api/http/input.ts";
-import { type PublicDeps, publicListener, withTokens } from "../../src/api/public/listener.ts";
-import { openRoutes, tokenRoutes } from "../../src/api/public.ts";
-import { createLog } from "../../src/runtime/log.ts";
-import { documentOf, operations } from "../support/openapi.ts";
-import { testServer } from "../support/server.ts";
+import { adminListener } from "../../../src/api/admin/listener.ts";
+import { adminRoutes } from "../../../src/api/admin.ts";
+import { Traffic } from "../../../src/api/http/context.ts";
+import { whoMay } from "../../../src/api/http/input.ts";
+import { type PublicDeps, publicListener, withTokens } from "../../../src/api/public/listener.ts";
+import { openRoutes, tokenRoutes } from "../../../src/api/public.ts";
+import { createLog } from "../../../src/runtime/log.ts";
+import { documentOf, operations } from "../../support/openapi.ts";
+import { testServer } from "../../support/server.ts";
 
 /*
  * The tables of routes in `api/public.ts`, `api/oauth.ts` and `api/admin.ts` say what the routes themselves declare.

@@ -403,7 +403,7 @@ export async function compare(pair: Pair, seed: number, forMs: number): Promise<
  */
 
 const seed = Number(process.env["ONAIR_TEST_SEED"] ?? Math.floor(Math.random() * 1e9));
-const seconds = Number(process.env["ONAIR_COMPARE_SECONDS"] ?? 8);
+const seconds = Number(process.env["ONAIR_COMPARE_SECONDS"] ?? 12);
 
 describe.skipIf(!hasPostgres)("on either database", () => {
   test(

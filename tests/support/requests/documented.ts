@@ -43,6 +43,8 @@ export interface DocumentedBody {
 
 interface DocumentedAnswer {
   readonly headers: readonly string[];
+  /** Its Cache-Control. */
+  readonly caching: string;
   /** What is wrong with a body of a media type; null when nothing is. */
   readonly bodies: ReadonlyMap<string, (value: unknown) => string | null>;
 }
@@ -117,7 +119,8 @@ function documented(listener: Documented["listener"], document: OpenApiDocument)
         return [type, complaint] as const;
       });
       const headers = Object.keys(answer.headers ?? {});
-      return [Number(status), { headers, bodies: new Map(checks) }] as const;
+      const caching = String(answer.headers?.["Cache-Control"]?.example ?? "no-store");
+      return [Number(status), { headers, caching, bodies: new Map(checks) }] as const;
     });
     return {
       listener,

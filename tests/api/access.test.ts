@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { errorOf } from "../support/errors.ts";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import { documentOf, operations } from "../support/openapi.ts";
-import { adminKey, json, testServer } from "../support/server.ts";
+import { json, testServer } from "../support/server.ts";
 
 /*
  * Who may call which route of the public API, and where a token is looked for: in the header Authorization alone.
@@ -132,13 +132,6 @@ describe("RFC 6750, section 2.1 and 3: a token", () => {
     expect(body.message).toContain(scope);
   });
 
-  test("is not the operator key, and the operator key is not a token", async () => {
-    expect((await server.get("/public/v1/users/maya", adminKey)).status).toBe(401);
-    const headers = { authorization: `Bearer ${app.token}` };
-    const response = await fetch(`${server.adminUrl}/admin/v1/applications`, { method: "POST", headers });
-    expect(response.status).toBe(401);
-  });
-
   test("comes before everything else: 401, then 403, then 400, then 404", async () => {
     const bad = { method: "POST", body: "{", headers: { "content-type": "application/json" } };
     expect((await server.get(subscriptions, undefined, bad)).status).toBe(401);
@@ -148,12 +141,6 @@ describe("RFC 6750, section 2.1 and 3: a token", () => {
     expect((await server.get("/public/v1/users/search?query=x&limit=0")).status).toBe(401);
     expect((await server.get("/public/v1/users/no.such", app.token)).status).toBe(400);
     expect((await server.get("/public/v1/users/no-such", app.token)).status).toBe(404);
-  });
-
-  test("has an answer that is not to be stored", async () => {
-    for (const path of ["/public/v1/users/maya", "/public/v1/users/search?query=game", subscriptions]) {
-      expect((await server.get(path, app.token)).headers.get("cache-control")).toBe("no-store");
-    }
   });
 
   const statusesWith = (init: (route: Route) => { query?: string; init: RequestInit }) =>

@@ -52,16 +52,11 @@ describe("refused rows", () => {
   test.each<[string, object, number, string]>([
     ["users/3", { username: "ONE" }, 409, 'username "ONE" is taken by user 1'],
     ["users/3", { username: "search" }, 409, `username "search" is reserved, ${isPath}`],
-    ["users/3", {}, 400, "username is required"],
-    ["users/3", [], 400, "body must be an object"],
-    ["users/x", { username: "x" }, 400, "id must be an integer from 1 to 9007199254740991"],
     ["categories/7", { name: "X", slug: "chess" }, 409, 'slug "chess" is taken by category 5'],
     ["categories/7", tagged(9, "Calm"), 409, 'tag "Calm" has the id 2 here, not 9'],
     ["categories/7", tagged(1, "New"), 409, 'tag id 1 is taken by "Board game"'],
     ["channels/13", { user_id: 1, slug: "two" }, 409, 'slug "two" is taken by channel 12'],
     ["channels/13", { user_id: 99, slug: "x" }, 409, "user_id 99 is not a known user: import users first"],
-    ["categories/7", { name: "X" }, 400, "slug is required"],
-    ["channels/0", { user_id: 1, slug: "x" }, 400, "id must be an integer from 1 to 9007199254740991"],
     ["channels/13", { id: 14, user_id: 1, slug: "x" }, 400, "id must be the id of the path"],
   ])("%s with %j is %i and changes nothing", async (path, body, status, message) => {
     const before = await platform.everything();

@@ -1,16 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { Webhook } from "standardwebhooks";
 import { hour } from "../../src/domain/time.ts";
 import { clientCredentials } from "../support/oauth.ts";
 import {
   event as eventOf,
-  example,
   nothingPending,
   publish as publishEvent,
   subscribedReceiver,
 } from "../support/publishing.ts";
-import { type Answer, ownReceiver, type Receiver } from "../support/receiver.ts";
-import { Clock, json, ownServer, refusal, type TestApplication, testServer } from "../support/server.ts";
+import { type Answer, ownReceiver } from "../support/receiver.ts";
+import { Clock, refusal, type TestApplication, testServer } from "../support/server.ts";
 
 // What a change of an application means for its deliveries.
 
@@ -97,35 +95,4 @@ test("deleting removes tokens and subscriptions, and cancels pending deliveries"
   expect(await server.app.store.deliveries.pending()).toEqual([]);
   expect(await publish()).toBe(0);
   expect((await remove(app.id)).status).toBe(404);
-});
-
-/** As in production, where the clock is the system's and the engine has a thread of its own. */
-test("changes reach an engine in its own thread before they are answered", async () => {
-  const real = await ownServer({ engineThread: true, users });
-  const { app, receiver: first } = await subscribedReceiver(real, [followed], { broadcaster: 7 });
-  const second = ownReceiver();
-  const change = (body: object) => real.admin("PATCH", `${path}/${app.id}`, body);
-  const publishTo = async (receiver: Receiver) => {
-    return receiver.next(() => publishEvent(real, event));
-  };
-  await publishTo(first);
-  await change({ webhook_url: second.url });
-  await publishTo(second);
-  const rotated = await real.admin("POST", `${path}/${app.id}/webhook-secret`, {});
-  const { webhook_secret } = await json<{ webhook_secret: string }>(rotated);
-  const received = await publishTo(second);
-  for (const secret of [app.webhook_secret, webhook_secret]) {
-    expect(new Webhook(secret).verify(received?.body ?? "", received?.headers ?? {})).toMatchObject({
-      data: example(followed),
-    });
-  }
-  await change({ disabled: true });
-  await publishEvent(real, event);
-  expect((await real.get("/public/v1/users/maya", app.token)).status).toBe(401);
-  await nothingPending(real, app);
-  await change({ disabled: false });
-  const last = await publishTo(second);
-  // The one that was published meanwhile has a number, and was not sent.
-  expect(last?.headers["onair-sequence"]).toBe("5");
-  expect([first.received.length, second.received.length]).toEqual([1, 3]);
 });

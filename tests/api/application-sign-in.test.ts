@@ -70,15 +70,6 @@ test("revoking all tokens of an application ends codes and refresh tokens, too",
   expect((await refresh(other, bystander.refresh_token)).status).toBe(200);
 });
 
-test("scopes that are taken from an application are taken from the tokens of its users", async () => {
-  const app = await newApp();
-  const tokens = await userTokens(app);
-  await change(app, { scopes: ["events:subscribe"] });
-  expect((await server.get("/public/v1/users/xqcow", tokens.access_token)).status).toBe(403);
-  const { body } = await refresh(app, tokens.refresh_token);
-  expect((await server.get("/public/v1/users/xqcow", body.access_token)).status).toBe(403);
-});
-
 test("RFC 6749, section 2.3.1: both client secrets are good while a rotation overlaps", async () => {
   const app = await newApp();
   const rotated = await server.admin("POST", `/admin/v1/applications/${app.id}/client-secret`, {

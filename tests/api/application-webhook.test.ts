@@ -69,15 +69,6 @@ describe("Rotate Webhook Secret", () => {
     expect((await own(app)).secrets.map(({ kind }) => kind)).toEqual(["client_secret", "webhook_secret"]);
   });
 
-  test.each([[{ overlap_seconds: -1 }], [{ overlap_seconds: 2_592_001 }], [{ overlap_seconds: "60" }], [[]]])(
-    "refuses %j",
-    async (body) => {
-      const app = await server.application();
-      expect((await rotate(app, body)).status).toBe(400);
-      expect((await own(app)).secrets).toHaveLength(2);
-    },
-  );
-
   test("at most four older secrets are good at once", async () => {
     const app = await server.application();
     for (let i = 0; i < 4; i++) expect((await rotate(app)).status).toBe(200);

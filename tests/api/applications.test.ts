@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import { secretHash } from "../../src/domain/tokens.ts";
-import { subscriptionsPath } from "../support/publishing.ts";
 import { Clock, json, ownServer, refusal, type TestApplication, testServer } from "../support/server.ts";
 
 const clock = new Clock();
@@ -12,7 +11,6 @@ const server = await testServer({ clock, users: [{ id: 7, username: "maya" }] })
 const patch = (id: string, body: object) => server.admin("PATCH", `${path}/${id}`, body);
 const shownOf = async (id: string) =>
   json<Record<string, unknown>>(await server.admin("GET", `${path}/${id}`));
-const profile = ({ token }: TestApplication) => server.get("/public/v1/users/maya", token);
 
 describe("creating", () => {
   const create = (body: object) => server.admin("POST", path, body);
@@ -47,33 +45,6 @@ describe("creating", () => {
       created_at: expect.any(String),
       updated_at: body["created_at"],
     });
-  });
-
-  test("lists all wrong fields at once", async () => {
-    const response = await create({ name: "", webhook_url: 7, scopes: "x", rate_limit: -1 });
-    expect(response.status).toBe(400);
-    const { errors } = await json<{ errors: { field: string }[] }>(response);
-    expect(errors.map(({ field }) => field).sort()).toEqual(["name", "rate_limit", "scopes", "webhook_url"]);
-    const later = await create({ name: "x", webhook_url: "ftp://x.example/", scopes: ["users:write"] });
-    const body = await json<{ errors: { field: string }[] }>(later);
-    expect(body.errors.map(({ field }) => field).sort()).toEqual(["scopes", "webhook_url"]);
-  });
-
-  test("a public client has no secret", async () => {
-    const redirect_uris = ["http://127.0.0.1/"];
-    const response = await create({ name: "App", client_type: "public", redirect_uris });
-    expect(response.status).toBe(201);
-    expect(await json<object>(response)).toMatchObject({ client_type: "public", client_secret: null });
-  });
-
-  test("refuses unsafe redirect URIs, and names each", async () => {
-    const redirect_uris = ["https://bot.example/", "http://bot.example/", "app.example:/", "javascript:0"];
-    const response = await create({ name: "Bot", redirect_uris });
-    expect(response.status).toBe(400);
-    const { errors } = await json<{ errors: { field: string }[] }>(response);
-    const indexes = [1, 2, 3];
-    expect(errors.map(({ field }) => field)).toEqual(indexes.map((i) => `redirect_uris[${i}]`));
-    expect((await create({ name: "Bot", client_type: "secret" })).status).toBe(400);
   });
 
   test("takes no http or private webhook URL in production, and names the setting where that is the reason", async () => {
@@ -118,35 +89,7 @@ describe("listing", () => {
     expect(seen).toEqual(seen.toSorted());
   });
 
-  test("the record has exactly the documented fields", async () => {
-    const { id } = await server.application({ name: "Exact" });
-    expect(await shownOf(id)).toEqual({
-      id,
-      name: "Exact",
-      client_type: "confidential",
-      delivery: "webhook",
-      client_id: id,
-      webhook_url: null,
-      webhook_headers: {},
-      filters: {},
-      filters_set_at: {},
-      scopes: ["users:read", "events:subscribe"],
-      redirect_uris: [],
-      rate_limit: null,
-      subscription_limit: null,
-      webhook_concurrency: null,
-      locked: [],
-      owner_user_id: null,
-      disabled: false,
-      created_at: "2026-01-14T16:00:00.000Z",
-      updated_at: "2026-01-14T16:00:00.000Z",
-    });
-  });
-
   test.each([
-    ["GET", `${path}?limit=101`, 400, "invalid_parameter"],
-    ["GET", `${path}?cursor=x`, 400, "invalid_cursor"],
-    ["GET", `${path}/x`, 400, "invalid_parameter"],
     ["GET", `${unknown}`, 404, "not_found"],
     ["PATCH", `${unknown}`, 404, "not_found"],
     ["DELETE", `${unknown}`, 404, "not_found"],
@@ -193,28 +136,6 @@ describe("changing", () => {
     expect([answer.status, errors.map(({ field }) => field).sort()]).toEqual([400, fields]);
     expect(await shownOf(id)).toEqual(before);
   });
-
-  test("a rate limit and a subscription limit hold at once for a known token", async () => {
-    const app = await server.application({ webhook_url: "http://127.0.0.1:9/" });
-    expect((await profile(app)).headers.get("ratelimit-limit")).toBeNull();
-    await patch(app.id, { rate_limit: 2, subscription_limit: 0 });
-    const limited = await profile(app);
-    expect(limited.headers.get("ratelimit-limit")).toBe("2");
-    const body = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 7 };
-    expect((await server.post(subscriptionsPath, body, app.token)).status).toBe(400);
-    expect((await profile(app)).status).toBe(429);
-    await patch(app.id, { rate_limit: null });
-    expect((await profile(app)).status).toBe(200);
-  });
-
-  test("a scope that is taken away is taken from its tokens", async () => {
-    const app = await server.application();
-    expect((await profile(app)).status).toBe(200);
-    await patch(app.id, { scopes: ["events:subscribe"] });
-    expect((await profile(app)).status).toBe(403);
-    await patch(app.id, { scopes: ["events:subscribe", "users:read"] });
-    expect((await profile(app)).status).toBe(200);
-  });
 });
 
 describe("tokens", () => {
@@ -250,11 +171,9 @@ describe("tokens", () => {
     expect((await server.get("/public/v1/users/maya", access_token)).status).toBe(401);
   });
 
-  test.each([{ scopes: ["events:subscribe"] }, { scopes: ["none"] }, { expires_in: 0 }, { expires_in: 1e9 }])(
-    "%j is refused",
-    async (body) => {
-      const { id } = await server.application({ scopes: ["users:read"] });
-      expect((await server.admin("POST", `${path}/${id}/tokens`, body)).status).toBe(400);
-    },
-  );
+  test("have no scope that the application has not", async () => {
+    const { id } = await server.application({ scopes: ["users:read"] });
+    const body = { scopes: ["events:subscribe"] };
+    expect((await server.admin("POST", `${path}/${id}/tokens`, body)).status).toBe(400);
+  });
 });

@@ -57,21 +57,6 @@ describe("refused batches", () => {
     expect([(await platform.shown(5)).viewers, (await platform.shown(6)).viewers]).toEqual([10, 0]);
     expect([await platform.found("three"), await platform.found("one")]).toEqual([[], [1, 2]]);
   });
-
-  test.each([
-    [user(3, "one"), 3, 'username "one" is taken by user 2'],
-    [user(2, "two"), 1, 'username "two" is taken by user 2'],
-  ])("names that are swapped stay as they were beside the line %j", async (last, line, message) => {
-    const before = await platform.everything();
-    const { errors } = await platform.report("users/batch?atomic=true", [
-      user(1, "two"),
-      user(2, "one"),
-      last,
-    ]);
-    expect(errors.at(-1)).toMatchObject({ line, message });
-    expect(await platform.everything()).toBe(before);
-    expect([await platform.found("one"), await platform.found("two")]).toEqual([[1, 2], [2]]);
-  });
 });
 
 describe("accepted batches", () => {
@@ -127,46 +112,6 @@ describe("accepted batches", () => {
       );
     expect(await platform.everything()).not.toContain('" ');
   });
-
-  const usersOf = async (...names: string[]) => Promise.all(names.map((name) => platform.found(name)));
-
-  test.each<[string, unknown[], [line: number, message: string][], number[][]]>([
-    ["a swap", [user(1, "two"), user(2, "ONE")], [], [[2], [1], []]],
-    ["a chain", [user(3, "one"), user(1, "two"), user(2, "three")], [], [[3], [1], [2]]],
-    [
-      "a swap beside a conflict",
-      [user(1, "two"), user(3, "two"), user(2, "one"), user(4, "four")],
-      [[2, 'username "two" is taken by user 1']],
-      [[2], [1], []],
-    ],
-    [
-      "a chain that ends at a name in use",
-      [user(3, "one"), user(1, "two"), user(4, "four")],
-      [
-        [1, 'username "one" is taken by user 1'],
-        [2, 'username "two" is taken by user 2'],
-      ],
-      [[1, 2], [2], []],
-    ],
-    [
-      "a line whose id has a later accepted line",
-      [user(1, "two"), user(1, "three"), user(2, "one")],
-      [[1, 'username "two" is taken by user 2']],
-      [[2], [], [1]],
-    ],
-  ])(
-    "without it, lines in conflict are tried again together at the end: %s",
-    async (_, rows, errors, ids) => {
-      const report: object = await platform.report("users/batch", rows);
-      expect(report).toEqual({
-        ...took(rows.length - errors.length),
-        rejected: errors.length,
-        errors: errors.map(([line, message]) => ({ line, message })),
-      });
-      expect(await usersOf("one", "two", "three")).toEqual(ids);
-      expect(await platform.everything()).not.toContain('" ');
-    },
-  );
 
   test("without it, slugs are swapped across groups of lines, and every refused line is counted", async () => {
     const between = Array.from({ length: 1_200 }, (_, i) => channel(100 + i, `c${i}`, 9));

@@ -154,17 +154,6 @@ describe("RFC 9700, section 4.11.2: before a login no error is a redirect; a pag
     expect(parameter(unknown, "error_description")).toBe("A parameter is given more than once");
   });
 
-  test.each<[string, Fields]>([
-    ["scope may name users:read and events:subscribe, separated by spaces", { scope: "users:write" }],
-    [
-      "code_challenge must be the SHA-256 of the code_verifier in base64url, 43 characters",
-      { code_challenge: "short" },
-    ],
-  ])("%s", async (message, fields) => {
-    const link = await linkFor(authorizationRequest(app.client_id, fields));
-    expect(parameter(link, "error_description")).toBe(message);
-  });
-
   test("a scope that the application may not have", async () => {
     const reader = await server.application({ redirect_uris: [redirectUri], scopes: ["users:read"] });
     const link = await linkFor(authorizationRequest(reader.client_id, { scope: "events:subscribe" }));
@@ -263,19 +252,6 @@ describe("the way back from the login page", () => {
     await challengeFor(other, authorizationRequest(app.client_id));
     expect(await other.open(back)).toMatchObject({ status: 400, location: "" });
     expect(await browser.open(back)).toMatchObject({ status: 303 });
-  });
-
-  test("is known again in each of two tabs", async () => {
-    const browser = new Browser(server);
-    const first = await challengeFor(browser, authorizationRequest(app.client_id, { state: "1" }));
-    const second = await challengeFor(browser, authorizationRequest(app.client_id, { state: "2" }));
-    for (const [challenge, state] of [
-      [first, "1"],
-      [second, "2"],
-    ] as const) {
-      const { location } = await browser.open(await accept(server, challenge, { user_id: 1001 }));
-      expect(parameter(location, "state")).toBe(state);
-    }
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isoTime, minute } from "../../src/domain/time.ts";
 import { authorizationRequest, Browser, challengeFor, redirectUri, signInServer } from "../support/oauth.ts";
-import { settled, subscriptionsPath } from "../support/publishing.ts";
+import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { Clock, json, type TestApplication } from "../support/server.ts";
 
 const clock = new Clock();
@@ -80,21 +80,8 @@ describe("revoking a consent", () => {
   test("cancels the deliveries that are pending", async () => {
     const app = await newApp();
     const { access_token } = await userTokens(app, { userId: 1001 });
-    await server.post(
-      subscriptionsPath,
-      { events: [{ name: "channel.followed", version: 1 }] },
-      access_token,
-    );
-    const types = await json<{ data: { name: string; example: object }[] }>(
-      await server.get("/public/v1/events/types"),
-    );
-    const example = types.data.find(({ name }) => name === "channel.followed")?.example;
-    const event = { name: "channel.followed", version: 1, broadcaster_user_id: 1001, data: example };
-    const published = await server.admin("POST", "/admin/v1/events", event);
-    expect([published.status, await published.text()]).toEqual([
-      202,
-      expect.stringContaining('"deliveries":'),
-    ]);
+    await subscribe(server, { token: access_token }, ["channel.followed"]);
+    expect((await publish(server, event("channel.followed"))).status).toBe(202);
     const pending = async () =>
       (await server.app.store.deliveries.pending()).some(({ application_id }) => application_id === app.id);
     await settled(server); // the first attempt has failed, and the next one is due later

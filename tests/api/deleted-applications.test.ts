@@ -191,7 +191,7 @@ describe("a request fails once its token has ended", () => {
 
   test("in whatever order the two arrive: none is left", async () => {
     const server = threaded;
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 8; round++) {
       const app = await newApp(server);
       const { access_token } = await userTokens(server, app);
       const ask = () => server.post(subscriptionsPath, wanted, access_token);
@@ -204,7 +204,7 @@ describe("a request fails once its token has ended", () => {
 
 test("deleting applications under load gives no 5xx", async () => {
   const server = threaded;
-  for (let round = 0; round < 15; round++) {
+  for (let round = 0; round < 5; round++) {
     const app = await newApp(server);
     const { refresh_token, access_token } = await userTokens(server, app);
     const code = await codeFor(server, app);

@@ -114,54 +114,6 @@ describe("filters", () => {
       expect((await refused(change(app, other)))[0]).toBe(400);
     expect(await shown(app)).toEqual({ "chat.message.sent": bang });
   });
-
-  test("are at most 20, counted after the change", async () => {
-    const put = (version: number) =>
-      server.admin("PUT", "/admin/v1/event-types/many.versions", {
-        version,
-        schema: { type: "object", properties: { a: {} } },
-        example: {},
-      });
-    for (let version = 1; version <= 21; version++) expect((await put(version)).ok).toBe(true);
-    const keyed = (from: number, to: number, condition: object | null = { a: 1 }) =>
-      Object.fromEntries(
-        Array.from({ length: to - from + 1 }, (_, i) => [`many.versions@${from + i}`, condition]),
-      );
-    const app = await server.application({});
-    expect(Object.keys(await changed(app, keyed(1, 20)))).toHaveLength(20);
-    clock.advance(10_000);
-    expect(await refused(change(app, keyed(21, 21)))).toEqual([
-      400,
-      "filters may be at most 20, and would be 21",
-    ]);
-    expect(Object.keys(await changed(app, { ...keyed(1, 1, null), ...keyed(21, 21) }))).toHaveLength(20);
-  });
-
-  test("that the platform has locked are 403 for the developer, and not for the operator", async () => {
-    const app = await server.application({ locked: ["filters"] });
-    expect(await refused(change(app, { "chat.message.sent": bang }))).toEqual([
-      403,
-      "filters is locked: only the platform can change it",
-    ]);
-    expect((await operate(app, { filters: { "chat.message.sent": bang } })).status).toBe(200);
-    expect(await shown(app)).toEqual({ "chat.message.sent": bang });
-  });
-
-  test("may be about event types that the platform has registered, within their schema", async () => {
-    const type = {
-      version: 1,
-      schema: { type: "object", additionalProperties: false, properties: { tickets: { type: "integer" } } },
-      example: { tickets: 3 },
-    };
-    expect((await server.admin("PUT", "/admin/v1/event-types/raffle.won", type)).ok).toBe(true);
-    const app = await server.application({});
-    const large = { "raffle.won": { tickets: { $gte: 10 } } };
-    expect(await changed(app, large)).toEqual(large);
-    expect(await refused(change(app, { "raffle.won": { winner: "maya" } }))).toEqual([
-      400,
-      'filters["raffle.won"].winner is not a field of raffle.won here; there is tickets',
-    ]);
-  });
 });
 
 test("a registered type that loses a field on which a filter relies is refused, until the filter is changed", async () => {
@@ -346,14 +298,11 @@ describe("Test Filter", () => {
     );
   });
 
-  test("shows only the application's own deliveries, to its own token", async () => {
+  test("shows only the application's own deliveries", async () => {
     const [app, other] = [await server.application({ delivery: "stream" }), await server.application({})];
     await subscribe(server, app, ["chat.message.sent"]);
     await chat("!secret");
     expect(await tested(other, { type: "chat.message.sent", filter: bang })).toMatchObject({ tested: 0 });
-    const narrow = await server.application({ scopes: ["users:read"] });
-    expect((await ask(narrow, { type: "chat.message.sent", filter: bang })).status).toBe(403);
-    expect((await server.post(`${path}/filters/test`, { type: "chat.message.sent" })).status).toBe(401);
   });
 
   test("is there for operators, too, and is no change in the audit log", async () => {

@@ -13,7 +13,7 @@ import { inputs } from "../support/requests/inputs.ts";
 
 const seconds = Number(process.env["ONAIR_FUZZ_SECONDS"] ?? 0);
 const seed = Number(process.env["ONAIR_TEST_SEED"] ?? (seconds > 0 ? 2 : 1));
-const requests = 2_000;
+const requests = 1_000;
 
 /** A new platform, and requests to it. Fails with the smallest request that is answered wrongly. */
 async function fuzz(seed: number): Promise<void> {

@@ -185,24 +185,20 @@ test("a request whose answer was never stored, as after a crash, is repeated wit
   expect(receiver.received).toHaveLength(before + 5);
 });
 
-test.each(["", "with space", "x".repeat(256), "ü"])("the key %j is refused", async (key) => {
-  const answer = await send(Buffer.from(key).toString("latin1"), one);
-  expect([answer.status, (await json<{ errors: object[] }>(answer)).errors]).toMatchObject([
-    400,
-    [{ in: "header", field: "Idempotency-Key" }],
-  ]);
-});
-
-test("an invalid key is reported together with the errors of the query", async () => {
-  const headers = { "idempotency-key": "with space" };
-  const answer = await server.admin("POST", "/admin/v1/events?atomic=yes", {}, headers);
-  expect(await json(answer)).toMatchObject({
-    code: "invalid_parameter",
-    errors: [
-      { in: "query", field: "atomic" },
-      { in: "header", field: "Idempotency-Key" },
-    ],
-  });
+test("an invalid key is refused, together with the errors of the query", async () => {
+  for (const key of ["", "with space", "x".repeat(256), "ü"]) {
+    const headers = { "idempotency-key": Buffer.from(key).toString("latin1") };
+    const answer = await server.admin("POST", "/admin/v1/events?atomic=yes", {}, headers);
+    const { errors } = await json<{ errors: object[] }>(answer);
+    expect([key, answer.status, errors]).toMatchObject([
+      key,
+      400,
+      [
+        { in: "query", field: "atomic" },
+        { in: "header", field: "Idempotency-Key" },
+      ],
+    ]);
+  }
 });
 
 test("a batch with a key has at most 8 MiB, and is refused before it was read", async () => {

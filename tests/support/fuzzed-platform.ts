@@ -70,7 +70,8 @@ export class FuzzedPlatform {
     this.#owner = owner;
     const tokens = await userTokens(this.server, owner, { userId: 1 });
     this.#userToken = tokens.access_token;
-    for (const secret of [owner.client_secret, owner.webhook_secret, tokens.refresh_token])
+    const { client_secret, webhook_secret, token } = owner;
+    for (const secret of [client_secret, webhook_secret, token, tokens.access_token, tokens.refresh_token])
       this.secrets.add(secret);
     this.known.add("client-secrets", owner.client_secret);
     this.known.add("refresh-tokens", tokens.refresh_token);

@@ -18,40 +18,18 @@ import {
 
 const groupCount = 8;
 const standingCount = 16;
-/** Walks that are under way at the same time, so that each lasts for a second or two. */
-const walkCount = 8;
 const behindMs = 2_000;
 const listPath = "/public/v1/categories";
+const allPath = `${listPath}?limit=100`;
 
 interface List {
   readonly categories: readonly Row[];
-  readonly pagination: { readonly cursor: string; readonly has_more: boolean };
 }
-
-/** A walk from page to page. */
-interface Walk {
-  /** After its first page it goes on only when nothing is changed any more. */
-  readonly isPatient: boolean;
-  limit: number;
-  cursor: string;
-  /** When its first page was under way. */
-  began: Span | null;
-  rows: Row[];
-}
-
-const newWalk = (random: Random, isPatient: boolean): Walk => ({
-  isPatient,
-  limit: pick(random, [2, 3, 5]),
-  cursor: "",
-  began: null,
-  rows: [],
-});
 
 export async function categories(world: World): Promise<Scene> {
   const groups = new Turns(Array.from({ length: groupCount }, (_, i) => new Group(world, i)));
   const standing = Array.from({ length: standingCount }, (_, i) => new Standing(world, i));
   const byId = new Map([...groups.all, ...standing].map((one) => [one.id, one]));
-  const walks = new Turns(Array.from({ length: walkCount }, (_, i) => newWalk(world.random, i % 2 === 0)));
   /** Bodies by ETag. */
   const bodies = new Map<string, string>();
   /** ETags by path, the last few. */
@@ -89,56 +67,37 @@ export async function categories(world: World): Promise<Scene> {
       world.wrong(`GET ${path}: ${wrong}`, { status, text, span });
   };
 
-  /** Checks a page whose walk began with a request that was under way for so long. */
-  const checkPage = (path: string, { status, text, span }: Seen, began: Span): List => {
+  /** The rows of a list, each held against what it can be. */
+  const checkRows = (path: string, { status, text, span }: Seen): readonly Row[] => {
     if (status !== 200) {
       world.wrong(`GET ${path}`, { status, text });
-      return { categories: [], pagination: { cursor: "", has_more: false } };
+      return [];
     }
-    const list = JSON.parse(text) as List;
+    const rows = (JSON.parse(text) as List).categories;
     const lives: (readonly Span[])[] = [];
-    for (const row of list.categories) {
+    for (const row of rows) {
       const one = byId.get(row.id);
       const wrong = one
-        ? one.wrongWith(row, span, { from: began.from - behindMs, to: began.to })
+        ? one.wrongWith(row, span, { from: span.from - behindMs, to: span.to })
         : "an unknown category";
       if (wrong) world.wrong(`GET ${path}: ${wrong}`, { row, span });
       else if (one) lives.push(one.lifetimes(row, span));
     }
     if (!haveOneMoment(span, lives)) world.wrong(`GET ${path} mixes moments`, { text, lives, span });
-    return list;
+    return rows;
   };
 
-  /** What a whole walk, or a page that holds everything, must be: all that was there all the time, each once. */
-  const checkWhole = (path: string, rows: readonly Row[], span: Span) => {
+  /** The page that holds everything: all that was there all the time, each once and in order. */
+  const everything = (seen: Seen) => {
+    const rows = checkRows(allPath, seen);
     const ids = rows.map(({ id }) => id);
-    const missing = [...byId.values()].filter((one) => one.isThere(span) && !ids.includes(one.id));
+    const missing = [...byId.values()].filter((one) => one.isThere(seen.span) && !ids.includes(one.id));
     const sorted = rows.toSorted((a, b) => b.viewers - a.viewers || a.id - b.id);
     if (new Set(ids).size < ids.length || missing.length > 0 || !Bun.deepEquals(sorted, rows))
-      world.wrong(`GET ${path}: not every category once and in order`, {
+      world.wrong(`GET ${allPath}: not every category once and in order`, {
         seen: rows.map(({ id, viewers }) => [id, viewers]),
         missing: missing.map(({ id }) => id),
       });
-  };
-
-  const everything = async (random: Random) => {
-    const path = `${listPath}?limit=100`;
-    const seen = await ask(path, random);
-    checkWhole(path, checkPage(path, seen, seen.span).categories, seen.span);
-  };
-
-  const nextStep = async (walk: Walk, random: Random) => {
-    const path = `${listPath}?limit=${walk.limit}`;
-    const step = walk.cursor === "" ? path : `${path}&cursor=${walk.cursor}`;
-    const seen = await ask(step, random);
-    // It shows the viewers of the moment at which it began.
-    walk.began ??= seen.span;
-    const { categories: rows, pagination } = checkPage(step, seen, walk.began);
-    walk.rows.push(...rows);
-    walk.cursor = pagination.cursor;
-    if (pagination.has_more) return;
-    if (seen.status === 200) checkWhole(path, walk.rows, { from: walk.began.from, to: seen.span.to });
-    Object.assign(walk, newWalk(random, walk.isPatient));
   };
 
   for (const one of [...groups.all, ...standing]) await one.start();
@@ -156,21 +115,14 @@ export async function categories(world: World): Promise<Scene> {
         run: (random) => groups.take(random, (one) => one.report(random)),
       },
       { name: "Get Category", weight: 15, run: detail },
-      { name: "Get Categories", weight: 8, run: everything },
       {
-        name: "a step of a walk",
-        weight: 14,
-        run: (random) =>
-          walks.take(random, async (walk) => {
-            if (walk.began === null || !walk.isPatient) await nextStep(walk, random);
-          }),
+        name: "Get Categories",
+        weight: 12,
+        run: async (random) => everything(await ask(allPath, random)),
       },
     ],
     async settled() {
-      for (const walk of walks.all)
-        while (walk.began !== null && !world.isOver) await nextStep(walk, world.random);
       const endedAt = performance.now();
-      const path = `${listPath}?limit=100`;
       for (const group of groups.all) {
         for (let isShown = false; !isShown; ) {
           const seen = await world.ask(`${listPath}/${group.id}`);
@@ -181,8 +133,7 @@ export async function categories(world: World): Promise<Scene> {
           }
         }
       }
-      const seen = await world.ask(path);
-      checkWhole(path, checkPage(path, seen, seen.span).categories, seen.span);
+      everything(await world.ask(allPath));
     },
   };
 }

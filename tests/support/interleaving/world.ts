@@ -64,9 +64,9 @@ export function haveOneMoment({ from, to }: Span, lifetimes: readonly (readonly 
   );
 }
 
-/** The server under test. Each request may go to any of the public URLs, and has a connection of its own. */
+/** The server under test. Each request has a connection of its own. */
 export interface Target {
-  readonly publicUrls: readonly string[];
+  readonly publicUrl: string;
   readonly adminUrl: string;
   readonly adminKey: string;
 }
@@ -128,7 +128,7 @@ export class World {
   ask(path: string, { token, ...init }: RequestInit & { token?: string } = {}): Promise<Seen> {
     const headers = new Headers(init.headers);
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-    return this.#send(pick(this.random, this.target.publicUrls) + path, { ...init, headers });
+    return this.#send(this.target.publicUrl + path, { ...init, headers });
   }
 
   /** A request to the admin listener; an array of rows is sent as NDJSON. Notes an answer that is no success. */

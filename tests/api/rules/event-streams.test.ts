@@ -1,12 +1,12 @@
 import { afterEach, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { Cursors } from "../../src/api/http/cursors.ts";
-import { EventStreams, StreamSlots } from "../../src/api/stream/streams.ts";
-import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/delivery/signature.ts";
-import type { StreamedDelivery, StreamShard } from "../../src/domain/deliveries.ts";
-import { createLog } from "../../src/runtime/log.ts";
-import { ownListener } from "../support/listener.ts";
-import { until } from "../support/until.ts";
+import { Cursors } from "../../../src/api/http/cursors.ts";
+import { EventStreams, StreamSlots } from "../../../src/api/stream/streams.ts";
+import { newSigningKey, newWebhookSecret, readSigningKey } from "../../../src/delivery/signature.ts";
+import type { StreamedDelivery, StreamShard } from "../../../src/domain/deliveries.ts";
+import { createLog } from "../../../src/runtime/log.ts";
+import { ownListener } from "../../support/listener.ts";
+import { until } from "../../support/until.ts";
 
 const signingKey = readSigningKey(newSigningKey());
 const cursors = new Cursors("secret");
@@ -234,13 +234,4 @@ test("a position ahead of the log, as after a restore from a backup, is answered
   ).getReader();
   expect(text((await reader.read()).value)).toMatch(/^retry: 1000\nid: \S+\nevent: gap\ndata: \{"from":/);
   expect(text((await reader.read()).value)).toContain('"webhook-id":"d1"');
-});
-
-test("closing ends all streams and refuses new ones", async () => {
-  const { open } = start(10);
-  const reader = (await open()).getReader();
-  await reader.read();
-  streams.close();
-  expect((await reader.read()).done).toBe(true);
-  await expect(open()).rejects.toMatchObject({ code: "unavailable" });
 });

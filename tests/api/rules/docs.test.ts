@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { documentOf, operations, parameters } from "../support/openapi.ts";
-import { ownServer, testServer } from "../support/server.ts";
+import { documentOf, operations, parameters } from "../../support/openapi.ts";
+import { ownServer, testServer } from "../../support/server.ts";
 
 const server = await testServer();
 

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { AuditTrail } from "../../src/api/admin/audit-trail.ts";
-import type { NewAuditEntry } from "../../src/domain/audit.ts";
-import type { OperatorKey } from "../../src/domain/operator-keys.ts";
-import type { Store } from "../../src/domain/store.ts";
-import { createLog } from "../../src/runtime/log.ts";
+import { AuditTrail } from "../../../src/api/admin/audit-trail.ts";
+import type { NewAuditEntry } from "../../../src/domain/audit.ts";
+import type { OperatorKey } from "../../../src/domain/operator-keys.ts";
+import type { Store } from "../../../src/domain/store.ts";
+import { createLog } from "../../../src/runtime/log.ts";
 
 const key = { id: "key", name: "by hand", role: "operator" } as OperatorKey;
 const route = { operationId: "publishEvents", allowed: ["operator", "publisher"] } as const;

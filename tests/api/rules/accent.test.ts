@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { accentStyle } from "../../src/api/http/accent.ts";
+import { accentStyle } from "../../../src/api/http/accent.ts";
 
 /** The channels of a colour `#rrggbb`, from 0 to 1. */
 const channels = (color: string) =>
@@ -27,7 +27,7 @@ function valuesOf(accent: string): Record<string, readonly [light: string, dark:
 }
 
 /** The backgrounds of `style/base.css` by theme. */
-const css = await Bun.file(`${import.meta.dir}/../../src/web/style/base.css`).text();
+const css = await Bun.file(`${import.meta.dir}/../../../src/web/style/base.css`).text();
 const backgrounds = ["canvas", "surface", "raised", "sunken"].map((name) => {
   const [, light = "", dark = ""] = new RegExp(`--${name}: light-dark\\((\\S+), (\\S+)\\);`).exec(css) ?? [];
   return [light, dark] as const;

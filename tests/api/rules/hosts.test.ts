@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { exchange } from "../support/raw-client.ts";
-import { type TestServer, testServer } from "../support/server.ts";
+import { exchange } from "../../support/raw-client.ts";
+import { type TestServer, testServer } from "../../support/server.ts";
 
 const server = await testServer();
 
@@ -68,26 +68,23 @@ const statusOf = async (...args: Parameters<typeof asked>) =>
 
 const open = ["/metrics", "/docs", "/docs/api", "/openapi.json"];
 
-test.each([...open, "/admin/v1/users/1", "/nothing"])(
-  "%s is refused to a page of another name",
-  async (path) => {
-    const names = [
-      "rebind.example",
-      "rebind.example:8081",
-      "localhost.example",
-      "127.0.0.1.example",
-      "127.0.0.1.nip.io",
-      "xlocalhost",
-      "admin.example.com.evil.example",
-      "[::1].example",
-      "long-enough-name",
-    ];
-    for (const name of names) expect([name, await statusOf(path, name)]).toEqual([name, 421]);
-    for (const method of ["HEAD", "OPTIONS", "POST"]) {
-      expect([method, await statusOf(path, "rebind.example", method)]).toEqual([method, 421]);
-    }
-  },
-);
+test.each(["/metrics", "/admin/v1/users/1"])("%s is refused to a page of another name", async (path) => {
+  const names = [
+    "rebind.example",
+    "rebind.example:8081",
+    "localhost.example",
+    "127.0.0.1.example",
+    "127.0.0.1.nip.io",
+    "xlocalhost",
+    "admin.example.com.evil.example",
+    "[::1].example",
+    "long-enough-name",
+  ];
+  for (const name of names) expect([name, await statusOf(path, name)]).toEqual([name, 421]);
+  for (const method of ["HEAD", "OPTIONS", "POST"]) {
+    expect([method, await statusOf(path, "rebind.example", method)]).toEqual([method, 421]);
+  }
+});
 
 test("the refusal says which setting mends it, and gives nothing away", async () => {
   const answer = await asked("/metrics", "rebind.example");

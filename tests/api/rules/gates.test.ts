@@ -1,15 +1,15 @@
 import { expect, test } from "bun:test";
-import { AuditTrail } from "../../src/api/admin/audit-trail.ts";
-import { adminListener } from "../../src/api/admin/listener.ts";
-import { OperatorKeys } from "../../src/api/admin/operator-keys.ts";
-import { authenticator, rateLimiter } from "../../src/api/http/access.ts";
-import { Traffic } from "../../src/api/http/context.ts";
-import { answerOtherMethods, listen } from "../../src/api/http/server.ts";
-import { openApiRoutes } from "../../src/api/openapi/routes.ts";
-import { publicListener, withTokens } from "../../src/api/public/listener.ts";
-import { createLog } from "../../src/runtime/log.ts";
-import { afterThisTest } from "../support/after-tests.ts";
-import { testServer } from "../support/server.ts";
+import { AuditTrail } from "../../../src/api/admin/audit-trail.ts";
+import { adminListener } from "../../../src/api/admin/listener.ts";
+import { OperatorKeys } from "../../../src/api/admin/operator-keys.ts";
+import { authenticator, rateLimiter } from "../../../src/api/http/access.ts";
+import { Traffic } from "../../../src/api/http/context.ts";
+import { answerOtherMethods, listen } from "../../../src/api/http/server.ts";
+import { openApiRoutes } from "../../../src/api/openapi/routes.ts";
+import { publicListener, withTokens } from "../../../src/api/public/listener.ts";
+import { createLog } from "../../../src/runtime/log.ts";
+import { afterThisTest } from "../../support/after-tests.ts";
+import { testServer } from "../../support/server.ts";
 
 const log = createLog("off");
 const now = Date.now;

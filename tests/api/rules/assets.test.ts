@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { inflateSync } from "node:zlib";
-import { defaultPictures } from "../../src/api/public/assets.ts";
-import { testServer } from "../support/server.ts";
+import { defaultPictures } from "../../../src/api/public/assets.ts";
+import { testServer } from "../../support/server.ts";
 
 interface Answer {
   user?: { profile_picture: string };

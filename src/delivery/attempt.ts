@@ -150,10 +150,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let clockOffset = now() - monotonic();
   /** Shifts the times of all endpoints when the system clock was set, because those times stand for elapsed time. */
   const checkClock = (): void => {
-    const ms = now() - monotonic() - clockOffset;
+    // Whole milliseconds, because the store takes no others: a monotonic clock has fractions.
+    const ms = Math.round(now() - monotonic() - clockOffset);
     clockOffset += ms;
     if (Math.abs(ms) < leastClockJumpMs) return;
-    log.warn("clock_jumped", { by_ms: Math.round(ms) });
+    log.warn("clock_jumped", { by_ms: ms });
     for (const queue of queues.all()) {
       const endpoint = queue.shiftClock(ms);
       if (endpoint) recorder.addEndpoint(endpoint);

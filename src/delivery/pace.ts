@@ -230,7 +230,7 @@ export class Pace {
     // Attempts that began before the end of the last wait are not probes.
     if (this.#failures < openAfterFailures || startedAt < this.#openUntil) return;
     this.#openMs = Math.min(longestOpenMs, this.#openMs === 0 ? shortestOpenMs : this.#openMs * 2);
-    this.#openUntil = at + this.#openMs * (0.8 + 0.4 * random);
+    this.#openUntil = at + Math.round(this.#openMs * (0.8 + 0.4 * random));
     this.#limit = 1;
     this.#isSlowStart = true;
     this.#ceiling = Number.POSITIVE_INFINITY;

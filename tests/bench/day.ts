@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { buildExecutable } from "../../scripts/executable.ts";
 import { buildOf } from "../../scripts/version.ts";
 import { seeded } from "../../src/dev/chance.ts";
-import { ndjson } from "../support/server.ts";
+import { alwaysBugs, ndjson } from "../support/server.ts";
 import { accountOf, rowsOfFile, rowsOfPostgres } from "./day/account.ts";
 import { Calls, createApplications, type DayApplication } from "./day/applications.ts";
 import { Channels, shareAt, usernameOf } from "./day/events.ts";
@@ -189,6 +189,9 @@ async function day(bench: Bench, given: Values<typeof options>): Promise<Outcome
     };
     const account = await accountOf(applications, publisher.events, known, rows);
     problems.push(...publisher.problems, ...account.problems);
+    const log = logOf(platform);
+    for (const [, event, count] of log)
+      if (alwaysBugs.some((bug) => bug === event)) problems.push(`the log has ${count} lines ${event}`);
     const all = (name: string) => account.kinds.reduce((sum, { statuses }) => sum + (statuses[name] ?? 0), 0);
     const filtered = account.kinds.reduce((sum, one) => sum + one.filtered, 0);
     const { acknowledged: acknowledgedMs, arrived: arrivedMs } = sampler.all;
@@ -227,7 +230,7 @@ async function day(bench: Bench, given: Values<typeof options>): Promise<Outcome
         incidents: incidents.list,
         alerts,
         doctor: incidents.doctor,
-        log: logOf(platform),
+        log,
         account: { ...account, problems },
         publishing: publisher.failures,
         calls: calls.answers,

@@ -98,7 +98,7 @@ export interface TestServerOptions {
   readonly clock?: Clock | undefined;
   /** Together with `clock`, if the two are to differ. */
   readonly monotonic?: Clock;
-  /** None by default. */
+  /** By default a log of no lines. A bug counted in it fails the test that stops the server. */
   readonly log?: Log;
   /** undefined unsets a variable that tests have by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -151,7 +151,7 @@ export async function startServer({
   isOnSqlite = !isOnPostgres,
   clock,
   monotonic,
-  log = createLog("off"),
+  log,
   env,
   aws = {},
   wrongKeyLimit = 0,
@@ -162,6 +162,7 @@ export async function startServer({
   users,
 }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
+  const silent = createLog("off");
   if (isOnSqlite) giveTables(directory.path);
   try {
     const { config, secretFiles } = sound(
@@ -178,7 +179,7 @@ export async function startServer({
     );
     const app = await startApp({
       config,
-      log,
+      log: log ?? silent,
       secretFiles,
       aws,
       wrongKeyLimit,
@@ -191,7 +192,7 @@ export async function startServer({
       ...(!engineThread && { now: Date.now, monotonic: performance.now.bind(performance) }),
       ...(clock && { now: clock.now, monotonic: monotonic?.now, random: () => 0.5 }),
     });
-    const server = new TestServer(app, directory.remove, directory.path);
+    const server = new TestServer(app, directory.remove, directory.path, silent);
     if (users)
       await server.load("users", users).catch((error) => server.stop().then(() => Promise.reject(error)));
     return server;
@@ -279,6 +280,9 @@ export class ServerClient {
   }
 }
 
+/** Errors in the log that no input, fault or load explains. */
+export const alwaysBugs = ["internal_error", "result_refused", "endpoint_state_refused"] as const;
+
 /** A server in this process. */
 export class TestServer extends ServerClient implements AsyncDisposable {
   constructor(
@@ -286,13 +290,20 @@ export class TestServer extends ServerClient implements AsyncDisposable {
     readonly removeData: () => void,
     /** The data directory. */
     readonly data: string,
+    readonly log: Log,
   ) {
     super(app.publicUrl, app.adminUrl);
   }
 
-  /** May be called more than once. */
+  /** May be called more than once. Throws if the server had a bug: a result that cannot be stored, or an internal error. */
   stop(): Promise<void> {
-    this.#stopped ??= this.app.stop().then(this.removeData);
+    this.#stopped ??= this.app
+      .stop()
+      .then(this.removeData)
+      .then(() => {
+        const bugs = alwaysBugs.filter((event) => this.log.errors[event] > 0);
+        if (bugs.length > 0) throw new Error(`The server logged ${bugs.join(" and ")}`);
+      });
     return this.#stopped;
   }
   #stopped: Promise<void> | undefined;

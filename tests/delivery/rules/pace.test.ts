@@ -190,13 +190,13 @@ describe("the circuit", () => {
     expect(endpoint.pace.isOpen).toBe(false);
   });
 
-  test("is jittered by a fifth either way", () => {
-    const waits = [0, 1].map((random) => {
+  test("is jittered by a fifth either way, in whole milliseconds", () => {
+    const waits = [0, 0.123456, 1].map((random) => {
       const endpoint = new Endpoint();
       for (let i = 0; i < 5; i++) endpoint.ends(endpoint.at, { isSuccess: false, random });
       return endpoint.pace.resumeAt - endpoint.at;
     });
-    expect(waits).toEqual([4 * second, 6 * second]);
+    expect(waits).toEqual([4 * second, 4_247, 6 * second]);
   });
 });
 

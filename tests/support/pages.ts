@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import type { ElementHandle, Page } from "puppeteer-core";
+import type { ElementHandle, JSHandle, Page } from "puppeteer-core";
 import { browserContext } from "./chromium.ts";
 import { adminKey, type ServerClient, type TestApplication } from "./server.ts";
 
@@ -73,7 +73,7 @@ export async function violations({ page }: Tab, only?: readonly string[]): Promi
 /** The longest wait for a page on a busy machine. */
 const patienceMs = 40_000;
 /** By default Puppeteer looks in each frame, for which the browser renders frames all the time. */
-const looking = { timeout: patienceMs, polling: 50 };
+const pollingMs = 50;
 /** More than the number of focusable elements on any page. */
 const mostTabs = 300;
 
@@ -90,6 +90,8 @@ interface Options {
   readonly port?: number;
   /** A tab whose session the new one shares. */
   readonly besides?: Tab;
+  /** The page of portal or console to begin with, instead of the first one. */
+  readonly path?: string;
 }
 
 /** A browser tab, used like a person uses it: by its visible texts and labels. */
@@ -129,11 +131,30 @@ export class Tab implements AsyncDisposable {
     await this.page.waitForSelector("main h1");
   }
 
+  /** Follows a link to another page of portal or console, which is not loaded anew. Each page has its own title. */
+  async follow(path: string): Promise<void> {
+    const url = this.base + path;
+    if (this.page.url() === url) return;
+    const title = JSON.stringify(await this.page.title());
+    await this.page.evaluate(`{
+      const link = document.createElement("a");
+      link.href = ${JSON.stringify(url)};
+      document.body.append(link);
+      link.click();
+      link.remove();
+    }`);
+    await this.until(`document.title !== ${title} && document.querySelector("main h1")`);
+  }
+
+  /** Waits until this expression of the page is true. Returns its value. */
+  until(expression: string, { timeout = patienceMs } = {}): Promise<JSHandle<unknown>> {
+    return this.page.waitForFunction(expression, { timeout, polling: pollingMs });
+  }
+
   /** Waits until the page shows this text. */
   async see(text: string): Promise<void> {
     try {
-      const isSeen = `document.body.innerText.includes(${JSON.stringify(text)})`;
-      await this.page.waitForFunction(isSeen, looking);
+      await this.until(`document.body.innerText.includes(${JSON.stringify(text)})`);
     } catch {
       throw new Error(`"${text}" is not shown in:\n${await this.text()}`);
     }
@@ -207,8 +228,7 @@ export class Tab implements AsyncDisposable {
   /** Waits until the page no longer shows this text. */
   async gone(text: string): Promise<void> {
     try {
-      const isGone = `!document.body.innerText.includes(${JSON.stringify(text)})`;
-      await this.page.waitForFunction(isGone, looking);
+      await this.until(`!document.body.innerText.includes(${JSON.stringify(text)})`);
     } catch {
       throw new Error(`"${text}" is still shown in:\n${await this.text()}`);
     }
@@ -237,7 +257,7 @@ export class Tab implements AsyncDisposable {
 
   async #find(script: string, what: string): Promise<ElementHandle> {
     try {
-      return (await this.page.waitForFunction(script, looking)) as ElementHandle;
+      return (await this.until(script)) as ElementHandle;
     } catch {
       throw new Error(`${what} was not found in:\n${await this.text()}`);
     }
@@ -272,11 +292,22 @@ export async function openPage(
   return new Tab(page, base, byKeyboard);
 }
 
-/** Opens a tab and signs in by the form. */
+/** Opens a tab in a session, which begins without the form: its page is loaded once. */
 export async function signedIn(server: ServerClient, who: SignIn, options: Options = {}): Promise<Tab> {
   const tab = await openPage(server, who, options);
-  await tab.page.goto(tab.base);
-  await signIn(tab, who);
+  const { headers } = await fetch(`${tab.base}/session`, {
+    method: "POST",
+    headers: { "onair-page": "http", ...("key" in who && { authorization: `Bearer ${who.key}` }) },
+    ...(!("key" in who) && {
+      body: new URLSearchParams({ client_id: who.client_id, client_secret: who.client_secret }),
+    }),
+  });
+  const [, name = "", value = ""] = /^([^=]+)=([^;]+)/.exec(headers.get("set-cookie") ?? "") ?? [];
+  const { hostname: domain } = new URL(tab.base);
+  await tab.page
+    .browserContext()
+    .setCookie({ name, value, domain, path: "/", httpOnly: true, sameSite: "Strict" });
+  await tab.go(options.path ?? "");
   await tab.page.waitForSelector(".shell");
   return tab;
 }

@@ -46,7 +46,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
       await tab.page.goto(url);
       await tab.see(shown);
       await tab.see("On Air");
-      await tab.page.waitForFunction(
+      await tab.until(
         '[...document.fonts].some(({ family, status }) => family.includes("Inter") && status === "loaded")',
       );
       expect(await tab.page.$$eval("header svg, head link[rel=icon]", (all) => all.length)).toBe(2);

@@ -80,7 +80,7 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
     await tab.page.waitForSelector("[role=option]");
     expect(await violations(tab)).toEqual([]);
     await tab.press("Enter");
-    await tab.page.waitForFunction('location.pathname === "/docs/was-it-sent"');
+    await tab.until('location.pathname === "/docs/was-it-sent"');
     await tab.page.waitForSelector("main h1");
     await tab.page.keyboard.down("Control");
     await tab.press("k");
@@ -89,15 +89,13 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
     await tab.see("No results.");
     await tab.page.evaluate('document.querySelector("dialog input").select()');
     await tab.page.keyboard.type("get /public/v1/users/search");
-    await tab.page.waitForFunction(
+    await tab.until(
       'document.querySelector("[role=option][aria-selected=true]")?.textContent.includes("users/search")',
     );
     await tab.press("Enter");
-    await tab.page.waitForFunction('location.pathname + location.hash === "/docs/api#searchUsers"');
+    await tab.until('location.pathname + location.hash === "/docs/api#searchUsers"');
     // The operation is below the bar at the top.
-    await tab.page.waitForFunction(
-      'Math.abs(document.getElementById("searchUsers").getBoundingClientRect().top - 60) < 30',
-    );
+    await tab.until('Math.abs(document.getElementById("searchUsers").getBoundingClientRect().top - 60) < 30');
   });
 
   test("opens its menu on a phone, remembers the theme, and copies code", async () => {
@@ -109,7 +107,7 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
     await tab.click("Menu");
     expect(await violations(tab)).toEqual([]);
     await tab.click("Was it sent?", "link");
-    await tab.page.waitForFunction('location.pathname === "/docs/was-it-sent"');
+    await tab.until('location.pathname === "/docs/was-it-sent"');
     await tab.go("/stream");
     await tab.click("Copy");
     await tab.see("Copied");

@@ -44,7 +44,7 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     await tab.click("Deliveries", "link");
     await tab.see("No deliveries yet");
     await tab.choose("Live");
-    await tab.page.waitForFunction('location.search === "?live=1"', { timeout: 10_000 });
+    await tab.until('location.search === "?live=1"');
     await publish(server, event("channel.followed", { broadcaster_user_id: 1002 }));
     await tab.see("204 in");
     await tab.see("delivered");
@@ -153,11 +153,11 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Deliveries", "link");
     await tab.fill("Application", "Filtered bot");
-    await tab.page.waitForFunction(`location.search === "?application_id=${app.id}"`);
+    await tab.until(`location.search === "?application_id=${app.id}"`);
     await tab.see("No deliveries match these filters");
     await tab.go(`/deliveries?application_id=${app.id}`);
     const shown = `[...document.querySelectorAll("label")].find((one) => one.textContent === "Application").control.value`;
-    await tab.page.waitForFunction(`${shown} === "Filtered bot"`);
+    await tab.until(`${shown} === "Filtered bot"`);
   });
 
   test("follows a delivery to the deliveries of its event to all subscribers", async () => {
@@ -168,10 +168,11 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     for (const one of apps) await subscribe(server, one, ["channel.followed"]);
     for (const id of ["follow-1", "follow-2"]) await publish(server, event("channel.followed", { id }));
     await first.arrived(4);
-    await using tab = await signedIn(server, operator);
-    await tab.go(`/deliveries/${first.received[0]?.headers["webhook-id"]}`);
+    await using tab = await signedIn(server, operator, {
+      path: `/deliveries/${first.received[0]?.headers["webhook-id"]}`,
+    });
     await tab.click("all its subscribers", "link");
-    await tab.page.waitForFunction('location.search === "?event_id=follow-1"');
+    await tab.until('location.search === "?event_id=follow-1"');
     await tab.see("First follower");
     await tab.see("Second follower");
     // Once each: deliveries of the other event are not listed.
@@ -183,8 +184,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
 
   test("rotates secrets and revokes tokens", async () => {
     const app = await server.application({ name: "Rotated" });
-    await using tab = await signedIn(server, operator);
-    await tab.go(`/applications/${app.id}`);
+    await using tab = await signedIn(server, operator, { path: `/applications/${app.id}` });
     await tab.click("Rotate client secret");
     await tab.click("Create new secret");
     await tab.see("onair_cs_");
@@ -273,7 +273,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.see("The disk will be full");
     expect(await tab.text()).toMatch(/GB, full in (?:1 day|2 days|tomorrow|4[0-9] hr)/);
     await tab.click("Go to backups", "link");
-    await tab.page.waitForFunction('location.pathname === "/console/backups"');
+    await tab.until('location.pathname === "/console/backups"');
   });
 
   test("creates and deletes a backup", async () => {
@@ -320,7 +320,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
       await tab.page.waitForSelector(".palette input:focus");
       await tab.page.keyboard.type(typed);
       const isShown = `document.querySelector(".options")?.innerText.startsWith(${JSON.stringify(shown)})`;
-      await tab.page.waitForFunction(isShown, { timeout: 10_000 });
+      await tab.until(isShown);
       await tab.press("Enter");
       await tab.see(found);
     }

@@ -16,12 +16,12 @@ await server.admin("PUT", "/admin/v1/users/1001", { ...user, display_name: "Luna
 async function listed(tab: Tab, label: string, shown: string, hidden = "\0"): Promise<void> {
   const text = `document.querySelector('table[aria-label="${label}"]')?.innerText ?? ""`;
   const [one, other] = [shown, hidden].map((words) => JSON.stringify(words));
-  await tab.page.waitForFunction(`(${text}).includes(${one}) && !(${text}).includes(${other})`);
+  await tab.until(`(${text}).includes(${one}) && !(${text}).includes(${other})`);
 }
 
 /** The name of the first row with this change, which also says of what and when. */
 async function rowOf(tab: Tab, change: string): Promise<string> {
-  const found = await tab.page.waitForFunction(
+  const found = await tab.until(
     `[...document.querySelectorAll("main .linklike")].map((one) => one.getAttribute("aria-label")).find((name) => name?.startsWith("${change}, "))`,
   );
   return `${await found.jsonValue()}`.replaceAll(/\s+/g, " ");
@@ -29,8 +29,7 @@ async function rowOf(tab: Tab, change: string): Promise<string> {
 
 describe.skipIf(chromium === null)("the audit log", () => {
   test("is filtered by change, application, user and key, and the filters are in the URL", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go("/audit");
+    await using tab = await signedIn(server, operator, { path: "/audit" });
     await listed(tab, "Audit log", "Day bot");
     await tab.fill("Change", "changeApplication");
     await listed(tab, "Audit log", "Changed application", "Created application");
@@ -43,7 +42,7 @@ describe.skipIf(chromium === null)("the audit log", () => {
     await tab.fill("User", "luna");
     await tab.see("followers");
     await tab.press("Enter");
-    await tab.page.waitForFunction('location.search === "?user=1001"');
+    await tab.until('location.search === "?user=1001"');
     await listed(tab, "Audit log", "display_name Luna → Luna Bytes", "Night bot");
     await tab.go("/audit");
     await tab.fill("By key", "ONAIR_ADMIN_KEY");
@@ -53,8 +52,9 @@ describe.skipIf(chromium === null)("the audit log", () => {
   });
 
   test("opens an entry with old and new values, without secrets, by mouse and by keyboard", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go(`/audit?application=${id}&action=changeApplication`);
+    await using tab = await signedIn(server, operator, {
+      path: `/audit?application=${id}&action=changeApplication`,
+    });
     await tab.click(await rowOf(tab, "Changed application"));
     for (const text of ["https://bot.example/hook?key=…", "600", "none", "127.0.0.1", "changeApplication"])
       await tab.see(text);
@@ -62,10 +62,12 @@ describe.skipIf(chromium === null)("the audit log", () => {
     expect(await violations(tab)).toEqual([]);
     await tab.click("All changes of this object", "link");
     await listed(tab, "Audit log", "Created application");
-    await tab.page.waitForFunction("!document.querySelector('dialog[open]')");
+    await tab.until("!document.querySelector('dialog[open]')");
 
-    await using keyboard = await signedIn(server, operator, { byKeyboard: true });
-    await keyboard.go(`/audit?application=${id}&action=changeApplication`);
+    await using keyboard = await signedIn(server, operator, {
+      byKeyboard: true,
+      path: `/audit?application=${id}&action=changeApplication`,
+    });
     await keyboard.click(await rowOf(keyboard, "Changed application"));
     await keyboard.see("https://bot.example/hook?key=…");
     await keyboard.press("Escape");
@@ -73,8 +75,7 @@ describe.skipIf(chromium === null)("the audit log", () => {
   });
 
   test.each([390, 1024, 1440])("hides nothing at %d px", async (width) => {
-    await using tab = await signedIn(server, operator, { width });
-    await tab.go("/audit?user=1001");
+    await using tab = await signedIn(server, operator, { width, path: "/audit?user=1001" });
     for (const text of [
       "Saved user",
       "luna_bytes",
@@ -86,8 +87,7 @@ describe.skipIf(chromium === null)("the audit log", () => {
   });
 
   test("is the history on the pages of an application and of a user", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go(`/applications/${id}`);
+    await using tab = await signedIn(server, operator, { path: `/applications/${id}` });
     await listed(tab, "History", "rate_limit 600", "Day bot");
     await tab.go("/users/1001");
     await listed(tab, "History", "display_name Luna → Luna Bytes");

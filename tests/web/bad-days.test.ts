@@ -85,7 +85,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("each pa
     const seen: [string, string | null][] = [];
     for (const name of names) {
       await tab.click(name, "link");
-      await tab.page.waitForFunction(
+      await tab.until(
         `document.querySelector("nav a[aria-current]")?.textContent === ${JSON.stringify(name)}`,
       );
       seen.push([tab.page.url(), await heading(tab)]);

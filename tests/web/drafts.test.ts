@@ -46,7 +46,7 @@ describe.skipIf(chromium === null)("unsaved input", () => {
     await tab.see("Saved.");
     await open("ninja_fox");
     await open("luna_bytes");
-    await tab.page.waitForFunction('document.querySelector("textarea")?.value === "Plays in the evening."');
+    await tab.until('document.querySelector("textarea")?.value === "Plays in the evening."');
     expect(await tab.text()).not.toContain(restored);
   });
 
@@ -56,7 +56,7 @@ describe.skipIf(chromium === null)("unsaved input", () => {
     await tab.click("New application");
     await tab.fill("Name", "Half a bot");
     await tab.press("Escape");
-    await tab.page.waitForFunction('!document.querySelector("dialog")');
+    await tab.until('!document.querySelector("dialog")');
     await tab.click("New application");
     await tab.see(restored);
     expect(await fieldValue(tab, "Name")).toBe("Half a bot");
@@ -101,7 +101,7 @@ describe.skipIf(chromium === null)("unsaved input", () => {
     expect(await fieldValue(tab, "Bio")).not.toBe("Unsaved");
     await tab.fill("Bio", "Unsaved");
     await tab.click("Sign out");
-    await tab.page.waitForFunction("true");
+    await tab.until("true");
     expect(asked).toEqual(["beforeunload", "confirm"]);
     // The question was answered with no.
     expect(tab.complaints.splice(0)).toEqual(["dialog: Sign out and discard what is not saved?"]);

@@ -7,10 +7,10 @@ const server = await testServer({ args: ["--portal"] });
 const typedUrl = "https://bot.example/typed";
 
 /** The value of the field with this label, once it exists. */
-async function typedIn({ page }: Tab, label: string): Promise<unknown> {
+async function typedIn(tab: Tab, label: string): Promise<unknown> {
   const field = `[...document.querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)})?.control`;
-  await page.waitForFunction(field);
-  return page.evaluate(`(${field}).value`);
+  await tab.until(field);
+  return tab.page.evaluate(`(${field}).value`);
 }
 
 /** From now on records in `sessionStorage.shown` whether a text becomes visible. */
@@ -28,8 +28,7 @@ const endTokens = (id: string) => server.admin("DELETE", `/admin/v1/applications
 describe.skipIf(chromium === null)("a session that ends while a user types", () => {
   test("keeps the input, which is saved after signing in again", async () => {
     const app = await server.application({ name: "Typing bot" });
-    await using tab = await signedIn(server, app);
-    await tab.go("/webhook");
+    await using tab = await signedIn(server, app, { path: "/webhook" });
     await tab.fill("Webhook URL", typedUrl);
     await endTokens(app.id);
     await tab.click("Save");
@@ -65,13 +64,12 @@ describe.skipIf(chromium === null)("a session that ends while a user types", () 
 
   test("does not send typed text as a key", async () => {
     const app = await server.application({ name: "Interrupted bot" });
-    await using tab = await signedIn(server, app);
-    await tab.go("/webhook");
+    await using tab = await signedIn(server, app, { path: "/webhook" });
     await tab.page.focus("main input");
     await tab.page.keyboard.type("https://bot.exa");
     await endTokens(app.id);
     await tab.see("Your session has ended.");
-    await tab.page.waitForFunction('document.activeElement.matches("dialog h2")');
+    await tab.until('document.activeElement.matches("dialog h2")');
     const sent: string[] = [];
     tab.page.on("request", (request) => {
       if (request.method() === "POST") sent.push(request.url());
@@ -87,8 +85,7 @@ describe.skipIf(chromium === null)("a session that ends while a user types", () 
 
   test("hides everything behind the form, also from screen readers, and restores the focus", async () => {
     const app = await server.application({ name: "Hidden bot", webhook_url: typedUrl });
-    await using tab = await signedIn(server, app, { width: 390 });
-    await tab.go("/webhook");
+    await using tab = await signedIn(server, app, { width: 390, path: "/webhook" });
     await tab.see("Verify deliveries");
     await tab.click("Menu");
     await tab.page.evaluate("scrollTo(0, 400)");
@@ -110,15 +107,14 @@ describe.skipIf(chromium === null)("a session that ends while a user types", () 
 
   test("shows nothing when the Back button restores a page from the browser's cache", async () => {
     const app = await server.application({ name: "Left bot" });
-    await using tab = await signedIn(server, app);
-    await tab.go("/webhook");
+    await using tab = await signedIn(server, app, { path: "/webhook" });
     await tab.see("Left bot");
     await noteWhatIsShown(tab, "Left bot");
     await tab.page.goto(`${server.publicUrl}/docs`);
     await endTokens(app.id);
     await tab.page.evaluate("delete sessionStorage.shown");
     await tab.page.goBack();
-    await tab.page.waitForFunction('location.pathname === "/portal/webhook"');
+    await tab.until('location.pathname === "/portal/webhook"');
     await tab.see("Client id");
     expect(await tab.page.evaluate("sessionStorage.shown")).toBeUndefined();
     await signIn(tab, app);
@@ -143,7 +139,7 @@ describe.skipIf(chromium === null)("a session that ends while a user types", () 
     expect(await typedIn(tab, "Webhook URL")).toBe("");
     for (const path of ["/deliveries", ""]) {
       await tab.page.goBack();
-      await tab.page.waitForFunction(`location.pathname === "/portal${path}"`);
+      await tab.until(`location.pathname === "/portal${path}"`);
       await tab.see("Second bot");
     }
     expect(await tab.page.evaluate("sessionStorage.shown")).toBeUndefined();

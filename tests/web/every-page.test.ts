@@ -36,7 +36,7 @@ beforeAll(async () => {
 describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s", (kind) => {
   const open = async (tab: Tab, path: string) => {
     await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
-    await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
+    await tab.until('!document.body.innerText.includes("Loading…")');
   };
 
   test("is accessible in the light and in the dark, escapes hostile text, is small, and fits a phone", async () => {

@@ -24,7 +24,7 @@ const filtersOf = async ({ id }: TestApplication) =>
 
 /** Selects an option by its text in the last selection with this label. */
 const select = (tab: Tab, label: string, option: string) =>
-  tab.page.waitForFunction(`(() => {
+  tab.until(`(() => {
     const labels = [...document.querySelectorAll("label")].filter((one) => one.textContent === ${JSON.stringify(label)});
     const control = labels.at(-1)?.control;
     const option = [...(control?.options ?? [])].find((one) => one.textContent === ${JSON.stringify(option)});
@@ -81,8 +81,7 @@ describe.skipIf(chromium === null)("the page of filters", () => {
 
   test("keeps what was written when it changes between form and text, and marks mistakes at their place", async () => {
     const app = await server.application({ delivery: "stream" });
-    await using tab = await signedIn(server, app);
-    await tab.go("/filters");
+    await using tab = await signedIn(server, app, { path: "/filters" });
     await tab.click("Add a filter");
     await select(tab, "Field", "content");
     await select(tab, "Condition", "begins with");
@@ -128,15 +127,13 @@ describe.skipIf(chromium === null)("the page of filters", () => {
       filters: { "channel.followed": { follower: { is_verified: true } } },
       locked: ["filters"],
     });
-    await using portal = await signedIn(server, app);
-    await portal.go("/filters");
+    await using portal = await signedIn(server, app, { path: "/filters" });
     await portal.see("Locked by the platform.");
     await portal.see("follower.is_verified is true");
     expect(await portal.text()).not.toContain("Add a filter");
     await portal.click("Show channel.followed");
     await portal.see('"is_verified": true');
-    await using console = await signedIn(server, operator);
-    await console.go(`/applications/${app.id}`);
+    await using console = await signedIn(server, operator, { path: `/applications/${app.id}` });
     await console.click("Edit channel.followed");
     await select(console, "Value", "false");
     await console.see("The sample would");
@@ -152,8 +149,7 @@ describe.skipIf(chromium === null)("the page of filters", () => {
     await server.admin("PATCH", `/admin/v1/applications/${app.id}`, {
       filters: { "channel.followed": { follower: { username: "maya" } } },
     });
-    await using reader = await signedIn(server, key);
-    await reader.go(`/applications/${app.id}`);
+    await using reader = await signedIn(server, key, { path: `/applications/${app.id}` });
     await reader.see('follower.username is "maya"');
     expect(await reader.text()).not.toMatch(/Add a filter|Remove/);
   }, 120_000);

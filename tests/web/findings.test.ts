@@ -46,7 +46,7 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     await using now = await signedIn(own, operator);
     await now.see(`${warning} 20 min. ago`);
     await now.click("View pending deliveries", "link");
-    await now.page.waitForFunction('location.search === "?status=pending"');
+    await now.until('location.search === "?status=pending"');
     await now.see("channel.followed");
   });
 

@@ -28,8 +28,8 @@ const buttons = ({ page }: Tab, verb: string) =>
   );
 
 /** Waits until the element with this name has the focus. */
-const isFocused = ({ page }: Tab, text: string) =>
-  page.waitForFunction(`document.activeElement.textContent === ${JSON.stringify(text)}`);
+const isFocused = (tab: Tab, text: string) =>
+  tab.until(`document.activeElement.textContent === ${JSON.stringify(text)}`);
 
 const lists = [
   ["portal", "/subscriptions", "Delete"],
@@ -41,11 +41,10 @@ describe.skipIf(chromium === null)("after a row was deleted", () => {
   test.each(lists)(
     "in the %s, at %s: the focus moves to the next row's %s, then to the previous row's, and finally to the heading",
     async (kind, path, verb) => {
-      await using tab = await signedIn(server, kind === "console" ? operator : app);
-      await tab.go(path);
+      await using tab = await signedIn(server, kind === "console" ? operator : app, { path });
       // An event type shows its buttons only when it is expanded.
       const open = `document.querySelectorAll("main details").forEach((one) => { one.open = true; })`;
-      await tab.page.waitForFunction(
+      await tab.until(
         `(${open}, [...document.querySelectorAll("main button")].filter((one) => one.textContent.startsWith("${verb}")).length > 1)`,
       );
       // First a row in the middle, so that there are rows before and after it.
@@ -53,12 +52,12 @@ describe.skipIf(chromium === null)("after a row was deleted", () => {
         const at = names.length > 2 ? 1 : names.length - 1;
         await tab.click(names[at] ?? "");
         await tab.clickInDialog(verb);
-        await tab.page.waitForFunction(
+        await tab.until(
           `![...document.querySelectorAll("main button")].some((one) => one.textContent === ${JSON.stringify(names[at])})`,
         );
         names = names.toSpliced(at, 1);
         const next = names[at] ?? names[at - 1];
-        if (next === undefined) await tab.page.waitForFunction('document.activeElement.matches("main h1")');
+        if (next === undefined) await tab.until('document.activeElement.matches("main h1")');
         else await isFocused(tab, next);
         expect(await buttons(tab, verb)).toEqual(names);
       }

@@ -126,11 +126,9 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)(
       const titles = new Set<string>();
       for (const path of consolePages[kind]) {
         await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
-        await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
+        await tab.until('!document.body.innerText.includes("Loading…")');
         // The heading has its name only once the data is loaded.
-        await tab.page.waitForFunction(
-          'document.title.startsWith(document.querySelector("main h1")?.textContent + " · ")',
-        );
+        await tab.until('document.title.startsWith(document.querySelector("main h1")?.textContent + " · ")');
         titles.add(await tab.page.title());
         expect([path, await mistakes(tab)]).toEqual([path, []]);
       }
@@ -144,11 +142,11 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)(
       );
       for (const link of [...links.slice(1), ...links.slice(0, 1)]) {
         await tab.click(link, "link");
-        await tab.page.waitForFunction('document.activeElement.matches("main h1")');
+        await tab.until('document.activeElement.matches("main h1")');
         expect(await tab.page.title()).toStartWith(String(await focused(tab)));
       }
       await tab.page.goBack();
-      await tab.page.waitForFunction(
+      await tab.until(
         `document.activeElement.matches("main h1") && document.title.startsWith("${links.at(-1)}")`,
       );
     });
@@ -173,10 +171,12 @@ describe.skipIf(chromium === null)("a dialog", () => {
   test.each(dialogs)(
     "in the %s, at %j, opened by the button %s: has a name, keeps the focus, and returns it when closed",
     async (kind, path, button) => {
-      await using tab = await signedIn(server, kind === "console" ? operator : app, { byKeyboard: true });
-      await tab.go(path.replace(":application", app.id));
+      await using tab = await signedIn(server, kind === "console" ? operator : app, {
+        byKeyboard: true,
+        path: path.replace(":application", app.id),
+      });
       await tab.click(button);
-      await tab.page.waitForFunction('document.activeElement.closest("dialog")');
+      await tab.until('document.activeElement.closest("dialog")');
       const found = (await heard(tab)).filter((node) => roleOf(node) === "dialog");
       expect(found.map((node) => [nameOf(node) !== "", propertyOf(node, "modal")])).toEqual([[true, true]]);
       expect(await mistakes(tab)).toEqual([]);
@@ -188,14 +188,13 @@ describe.skipIf(chromium === null)("a dialog", () => {
         expect([i, await tab.page.evaluate(isOutside)]).toEqual([i, false]);
       }
       await tab.press("Escape");
-      await tab.page.waitForFunction('!document.querySelector("dialog")');
+      await tab.until('!document.querySelector("dialog")');
       expect(await focused(tab)).toBe(button.replace(" Ctrl K", "Ctrl K"));
     },
   );
 
   test("with a secret that is shown once is not closed by Escape", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go("/keys");
+    await using tab = await signedIn(server, operator, { path: "/keys" });
     await tab.click("New key");
     await tab.fill("Name", "shown once");
     await tab.clickInDialog("Create");
@@ -222,9 +221,7 @@ describe.skipIf(chromium === null)("announcements", () => {
     ]);
     await tab.fill("Webhook URL", receiver.url);
     await tab.click("Save");
-    await tab.page.waitForFunction(
-      'document.querySelector("[role=status].toasts").innerText.includes("Saved.")',
-    );
+    await tab.until('document.querySelector("[role=status].toasts").innerText.includes("Saved.")');
   });
 
   test("are not made for updates of a live list", async () => {
@@ -233,7 +230,7 @@ describe.skipIf(chromium === null)("announcements", () => {
     await using tab = await signedIn(server, busy);
     for (const path of ["/deliveries?live=1", ""]) {
       await tab.go(path);
-      await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
+      await tab.until('!document.body.innerText.includes("Loading…")');
       await tab.page.evaluate(`window.said = [];
         new MutationObserver((changes) => {
           for (const { target } of changes) {

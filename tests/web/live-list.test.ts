@@ -70,14 +70,14 @@ test.skipIf(chromium === null)(
     })();
     try {
       await tab.see("Too many deliveries to show them all: this is a sample.");
-      await tab.page.waitForFunction(`${allRows} > 300`, { timeout });
+      await tab.until(`${allRows} > 300`, { timeout });
       // The page reads at its own pace, and renders only visible rows.
       expect(reads).toBeLessThanOrEqual((performance.now() - began) / 700 + 2);
       expect((await rows(tab)).drawn).toBeLessThanOrEqual(mostDrawn);
       await tab.choose("Live");
       await tab.gone("this is a sample");
-      await tab.page.waitForFunction('!location.search.includes("live")', { timeout });
-      await tab.page.waitForFunction('document.querySelectorAll("tbody tr").length > 10', { timeout });
+      await tab.until('!location.search.includes("live")', { timeout });
+      await tab.until('document.querySelectorAll("tbody tr").length > 10', { timeout });
       await tab.click("Keys", "link");
       await tab.see("New key");
     } finally {
@@ -92,24 +92,22 @@ test.skipIf(chromium === null)(
   "ten thousand deliveries are loaded while scrolling, and only visible rows are in the document",
   async () => {
     await publishAll(server, followed(longList / applications));
-    await using tab = await signedIn(server, operator);
-    await tab.go("/deliveries");
+    await using tab = await signedIn(server, operator, { path: "/deliveries" });
     await tab.see("channel.followed");
     await tab.page.bringToFront();
     let shown = await rows(tab);
     expect(shown.all).toBeLessThanOrEqual(100);
     while (shown.all < longList) {
       // A page may be too short to need scrolling, and a reloaded list is shorter than before.
-      await tab.page.waitForFunction(
-        `(scrollTo(0, document.documentElement.scrollHeight), ${allRows} !== ${shown.all})`,
-        { timeout },
-      );
+      await tab.until(`(scrollTo(0, document.documentElement.scrollHeight), ${allRows} !== ${shown.all})`, {
+        timeout,
+      });
       shown = await rows(tab);
       expect(shown.drawn).toBeLessThanOrEqual(mostDrawn);
     }
     // A row in the middle is the right delivery, and links to it.
     await tab.page.evaluate("scrollTo(0, document.documentElement.scrollHeight / 2)");
-    const found = await tab.page.waitForFunction(
+    const found = await tab.until(
       `(() => {
         const isInSight = ({ top }) => top > 200 && top < innerHeight - 200;
         const row = [...document.querySelectorAll("tbody tr:not(.spacer)")].find((one) =>
@@ -123,7 +121,7 @@ test.skipIf(chromium === null)(
     expect(href).toBe(`/console/deliveries/${before.at(-1)}`);
     // The first row is rendered again.
     await tab.page.evaluate("scrollTo(0, 0)");
-    await tab.page.waitForFunction('document.querySelector("tbody tr")?.ariaRowIndex === "2"', { timeout });
+    await tab.until('document.querySelector("tbody tr")?.ariaRowIndex === "2"', { timeout });
     expect((await rows(tab)).drawn).toBeLessThanOrEqual(mostDrawn);
   },
   testTimeout,
@@ -147,8 +145,9 @@ async function idsUpTo(count: number): Promise<string[]> {
 test.skipIf(chromium === null)(
   "a list that is not live says how many deliveries are new, and shows them when asked",
   async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go("/deliveries?type=channel.subscription.gifts");
+    await using tab = await signedIn(server, operator, {
+      path: "/deliveries?type=channel.subscription.gifts",
+    });
     const app = await server.application({ name: "Gift bot", webhook_url: receiver.url });
     await subscribe(server, app, ["channel.subscription.gifts"]);
     await tab.see("No deliveries match these filters");

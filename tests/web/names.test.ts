@@ -84,7 +84,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("names i
     let count = 0;
     for (const path of consolePages[kind]) {
       await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
-      await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
+      await tab.until('!document.body.innerText.includes("Loading…")');
       if ((await tab.text()).includes(hebrew)) count++;
       wrong.push(...(await turned(tab)).map((text) => `${path}: ${text}`));
     }
@@ -105,8 +105,7 @@ describe.skipIf(chromium === null)("a name", () => {
   test("is cut in the question and the report of an action, and turns neither", async () => {
     for (const name of [hebrew, long]) {
       const { id } = await server.application({ name });
-      await using tab = await signedIn(server, operator, { width: 390 });
-      await tab.go(`/applications/${id}`);
+      await using tab = await signedIn(server, operator, { width: 390, path: `/applications/${id}` });
       await tab.click("Disable");
       await tab.page.waitForSelector("dialog h2");
       expect(await turned(tab)).toEqual([]);

@@ -23,8 +23,9 @@ describe.skipIf(chromium === null)("publishing an event in the console", () => {
   test("names the application that gets it, also if it is the only one", async () => {
     const app = await server.application({ name: "Only bot", webhook_url: ownReceiver().url });
     await subscribe(server, app, ["kicks.gifted"]);
-    await using tab = await signedIn(server, operator);
-    await tab.go("/publish?event=kicks.gifted&broadcaster=1002");
+    await using tab = await signedIn(server, operator, {
+      path: "/publish?event=kicks.gifted&broadcaster=1002",
+    });
     await tab.see("It goes to no application.");
     await tab.go("/publish?event=kicks.gifted&broadcaster=1001");
     tab.elsewhere.push("https://images.example/");
@@ -52,21 +53,21 @@ describe.skipIf(chromium === null)("publishing an event in the console", () => {
     }`);
     await tab.click("Publish");
     await tab.see("Correct the marked fields.");
-    await tab.page.waitForFunction(isFocused);
+    await tab.until(isFocused);
     const [wrongId, ...others] = (await problems()) as string[];
     expect(wrongId).toMatch(/^user_id must be /);
     expect(others).toEqual([]);
     await tab.fill("message_id", "x".repeat(101));
     await tab.click("Publish");
     await tab.see("message_id must be");
-    await tab.page.waitForFunction(isFocused);
+    await tab.until(isFocused);
     expect(await problems()).toEqual([expect.stringMatching(/^message_id must/), wrongId]);
     expect(await tab.text()).not.toContain("data.message_id");
     await tab.click("Edit as JSON");
     await tab.see("Correct these values:");
     await tab.fill("Data as JSON", "{");
     await tab.click("Publish");
-    await tab.page.waitForFunction(isFocused);
+    await tab.until(isFocused);
     expect(await problems()).toEqual(["Data as JSON is not valid JSON yet"]);
     expect(await tab.text()).not.toContain("Publish chat.message.sent of");
   });
@@ -116,7 +117,7 @@ describe.skipIf(chromium === null)("publishing an event in the console", () => {
     await tab.press("Enter");
     await tab.see("It goes to no application.");
     await tab.click("Edit as JSON");
-    await tab.page.waitForFunction('document.querySelector("textarea")?.value.includes("1002")');
+    await tab.until('document.querySelector("textarea")?.value.includes("1002")');
     const text = await tab.page.$eval("textarea", ({ value }) => value);
     expect(JSON.parse(text)).toMatchObject({
       broadcaster: {

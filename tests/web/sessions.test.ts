@@ -67,8 +67,7 @@ describe.skipIf(chromium === null)("a user who signs in", () => {
   test("returns to the page where the session ended", async () => {
     const { client_id, client_secret, id } = await server.application({ name: "Evening bot" });
     const who = { client_id, client_secret };
-    await using tab = await signedIn(server, who);
-    await tab.go("/deliveries?type=chat");
+    await using tab = await signedIn(server, who, { path: "/deliveries?type=chat" });
     await tab.see("No deliveries match these filters");
     await tab.fill("Event type", "chat.message.sent");
     await tab.see("No deliveries match these filters");

@@ -23,13 +23,12 @@ beforeAll(async () => {
 
 describe.skipIf(chromium === null)("in the portal", () => {
   test("a time is relative, is updated, and shows date and UTC on hover", async () => {
-    await using tab = await signedIn(server, app);
-    await tab.go("/deliveries");
+    await using tab = await signedIn(server, app, { path: "/deliveries" });
     const time = await tab.page.waitForSelector("main tbody td:last-child time");
     const shown = () => time?.evaluate(({ textContent, title }) => ({ textContent, title }));
     const first = await shown();
     expect(first?.title).toMatch(/^\d+ \w+ \d{4}, [\d:]+ \(\d{4}-\d\d-\d\d [\d:.]+ UTC\)$/);
-    await tab.page.waitForFunction(
+    await tab.until(
       `document.querySelector("main tbody td:last-child time").textContent !== ${JSON.stringify(first?.textContent)}`,
     );
     expect((await shown())?.title).toBe(first?.title ?? "");
@@ -48,8 +47,7 @@ describe.skipIf(chromium === null)("in the portal", () => {
 
   test.each([390, 1024])("at %d px, the two secrets of a rotation are told apart", async (width) => {
     const rotated = await server.application({ name: "Rotated", webhook_url: receiver.url });
-    await using tab = await signedIn(server, rotated, { width });
-    await tab.go("/webhook");
+    await using tab = await signedIn(server, rotated, { width, path: "/webhook" });
     await tab.click("Rotate signing secret");
     await tab.see("Until then both secrets sign");
     await tab.click("Create new secret");
@@ -112,8 +110,7 @@ describe.skipIf(chromium === null)("in the portal", () => {
     await publish(server, event("channel.followed"));
     await slow.arrived(1);
     isHanging = true;
-    await using tab = await signedIn(server, own, { width: 1024 });
-    await tab.go("/deliveries");
+    await using tab = await signedIn(server, own, { width: 1024, path: "/deliveries" });
     await tab.see("204 in");
     // At this width the channel has no column of its own.
     await tab.see("Luna luna_bytes");
@@ -133,9 +130,9 @@ describe.skipIf(chromium === null)("in the portal", () => {
   test("on a phone the menu opens over the page, receives the focus, and closes with Escape", async () => {
     await using tab = await signedIn(server, app, { width: 390 });
     await tab.click("Menu");
-    await tab.page.waitForFunction('document.activeElement.closest(".side.open .nav")');
+    await tab.until('document.activeElement.closest(".side.open .nav")');
     await tab.press("Escape");
-    await tab.page.waitForFunction('!document.querySelector(".side.open")');
+    await tab.until('!document.querySelector(".side.open")');
     await tab.click("Menu");
     await tab.click("Webhook", "link");
     await tab.see("Verify deliveries");
@@ -146,8 +143,7 @@ describe.skipIf(chromium === null)("in the portal", () => {
 describe.skipIf(chromium === null)("in the console", () => {
   test("an endpoint without deliveries is not shown as healthy", async () => {
     const { id } = await server.application({ name: "New bot", webhook_url: receiver.url });
-    await using tab = await signedIn(server, operator);
-    await tab.go(`/applications/${id}`);
+    await using tab = await signedIn(server, operator, { path: `/applications/${id}` });
     await tab.see("Nothing was sent to the endpoint yet.");
     expect(await tab.page.$(".notice.ok")).toBeNull();
   });
@@ -160,8 +156,7 @@ describe.skipIf(chromium === null)("in the console", () => {
         await subscribe(server, own, ["kicks.gifted"]);
         return own;
       });
-    await using tab = await signedIn(server, operator);
-    await tab.go(`/applications/${id}`);
+    await using tab = await signedIn(server, operator, { path: `/applications/${id}` });
     await tab.see("Nothing was sent to the endpoint yet.");
     // Each text that the page shows on the way to the second attempt.
     await tab.page.evaluate(`
@@ -183,7 +178,7 @@ describe.skipIf(chromium === null)("in the console", () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Categories", "link");
     await tab.click("Chess");
-    await tab.page.waitForFunction(
+    await tab.until(
       'document.querySelector("[aria-label=\\"Live channels\\"] tbody").innerText.includes("Luna")',
     );
   });
@@ -204,15 +199,13 @@ describe.skipIf(chromium === null)("in the console", () => {
   });
 
   test("the effective settings of this server are shown without secrets", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go("/settings?changed=1");
+    await using tab = await signedIn(server, operator, { path: "/settings?changed=1" });
     await tab.see("777");
     expect(await tab.text()).not.toContain("key" in operator ? operator.key : "");
   });
 
   test("a backup is downloaded", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go("/backups");
+    await using tab = await signedIn(server, operator, { path: "/backups" });
     await tab.see("done");
     const made = await tab.page.$eval("main table time", (time) => time.getAttribute("title"));
     const answer = tab.page.waitForResponse((response) => response.url().endsWith("/content"));

@@ -160,7 +160,7 @@ describe.skipIf(chromium === null)("an endpoint breaks", () => {
     for (const from of ["", "/webhook"]) {
       await tab.go(from);
       await tab.click("Change the webhook URL", "link");
-      await tab.page.waitForFunction(isFocused);
+      await tab.until(isFocused);
       expect(tab.page.url()).toEndWith("/portal/webhook");
     }
     await tab.page.keyboard.down("Control");

@@ -95,12 +95,12 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("a page 
     await signIn(tab, who);
     await tab.page.waitForSelector(".shell");
     await tab.go(kind === "console" ? `/applications/${app.id}` : "");
-    await tab.page.waitForFunction("silences.size === 1");
+    await tab.until("silences.size === 1");
     // Any message restarts the timer.
     await tab.page.evaluate("globalThis.before = [...silences.keys()][0]");
     await rename(`Heard in the ${kind}`);
     await tab.see(`Heard in the ${kind}`);
-    await tab.page.waitForFunction("silences.size === 1 && !silences.has(before)");
+    await tab.until("silences.size === 1 && !silences.has(before)");
     const before = opened();
     proxy.hold();
     await rename(`Unheard in the ${kind}`);

@@ -25,7 +25,7 @@ describe.skipIf(chromium === null)("the theme", () => {
     expect(await shown()).toBe("light");
     await system("light");
     await system("dark");
-    await page.waitForFunction("matchMedia('(prefers-color-scheme: dark)').matches");
+    await tab.until("matchMedia('(prefers-color-scheme: dark)').matches");
     expect(await shown()).toBe("light");
     expect(await page.evaluate("localStorage['onair-theme']")).toBe("light");
   });

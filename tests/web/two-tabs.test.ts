@@ -229,7 +229,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("two tab
       if (isOnPostgres && asked === "/admin/v1/backups") continue;
       await second.go(pathOf(path));
       await second.see(before);
-      await second.page.waitForFunction(isQuiet);
+      await second.until(isQuiet);
       await ask(first, method, pathOf(asked), body);
       if (after) await second.see(after);
       else await second.gone(before);
@@ -245,10 +245,10 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("two tab
     await tab.page.goto(tab.base);
     await signIn(tab, kind === "console" ? operator : await server.application());
     await tab.page.waitForSelector(".shell");
-    await tab.page.waitForFunction(isQuiet);
+    await tab.until(isQuiet);
     proxy.cut();
-    await tab.page.waitForFunction("slowTimers.size > 0");
+    await tab.until("slowTimers.size > 0");
     proxy.release();
-    await tab.page.waitForFunction(isQuiet);
+    await tab.until(isQuiet);
   }, 300_000);
 });

@@ -29,7 +29,7 @@ const offered = (tab: Tab) =>
   );
 
 const offers = (tab: Tab, count: number) =>
-  tab.page.waitForFunction(`document.querySelectorAll("[role=option]").length === ${count}`);
+  tab.until(`document.querySelectorAll("[role=option]").length === ${count}`);
 
 /** The attributes of the combobox, and the option that it points to. */
 const combobox = (tab: Tab) =>
@@ -51,8 +51,7 @@ describe.skipIf(chromium === null)("a user is chosen", () => {
   test("by keyboard: offered users are told apart by both names, and Escape only closes the list", async () => {
     const app = await server.application({ webhook_url: receiver.url });
     await subscribe(server, app, ["channel.followed"], 1002);
-    await using tab = await signedIn(server, operator, { byKeyboard: true });
-    await tab.go("/subscriptions");
+    await using tab = await signedIn(server, operator, { byKeyboard: true, path: "/subscriptions" });
     await tab.fill("Channel", "una");
     await offers(tab, 2);
     expect(await offered(tab)).toEqual(["Luna luna_bytes", "Luna luna_two"]);
@@ -61,12 +60,12 @@ describe.skipIf(chromium === null)("a user is chosen", () => {
     await tab.press("ArrowDown");
     expect((await combobox(tab)).active).toBe("luna_two");
     await tab.press("ArrowDown", "ArrowUp", "ArrowUp", "ArrowDown", "Enter");
-    await tab.page.waitForFunction('location.search === "?broadcaster=1002"');
+    await tab.until('location.search === "?broadcaster=1002"');
     const { isExpanded, value, active } = await combobox(tab);
     expect([isExpanded, active]).toEqual(["false", null]);
     expect(value.replace(/[\u2068\u2069]/g, "")).toBe("Luna (luna_two)");
     // The row has both names, too.
-    await tab.page.waitForFunction('document.querySelector("tbody")?.innerText.includes("luna_two")');
+    await tab.until('document.querySelector("tbody")?.innerText.includes("luna_two")');
     await tab.go("/subscriptions");
     await tab.fill("Channel", "una");
     await offers(tab, 2);
@@ -76,15 +75,14 @@ describe.skipIf(chromium === null)("a user is chosen", () => {
   });
 
   test("by its id, a name of two characters, and a click; a text without a user is marked at its field", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go("/deliveries");
+    await using tab = await signedIn(server, operator, { path: "/deliveries" });
     await tab.fill("Channel", "1003");
-    await tab.page.waitForFunction('location.search === "?broadcaster=1003"');
+    await tab.until('location.search === "?broadcaster=1003"');
     await tab.fill("Channel", "花");
     await offers(tab, 1);
     expect(search(tab)).toBe("");
     await tab.page.click("[role=option]");
-    await tab.page.waitForFunction('location.search === "?broadcaster=1003"');
+    await tab.until('location.search === "?broadcaster=1003"');
     await tab.fill("Channel", "nobody at all");
     await tab.see("No user has this name or id.");
     expect(await combobox(tab)).toMatchObject({ isInvalid: "true", isExpanded: "false" });
@@ -99,8 +97,7 @@ describe.skipIf(chromium === null)("a user is chosen", () => {
       const answer = await server.admin("GET", `/admin/v1/applications/${app.id}`);
       return (await json<{ owner_user_id: number | null }>(answer)).owner_user_id;
     };
-    await using tab = await signedIn(server, operator);
-    await tab.go(`/applications/${app.id}`);
+    await using tab = await signedIn(server, operator, { path: `/applications/${app.id}` });
     await tab.fill("Owner", "luna");
     await offers(tab, 2);
     await tab.press("ArrowDown", "Enter");
@@ -111,7 +108,7 @@ describe.skipIf(chromium === null)("a user is chosen", () => {
     await tab.see("No user has this name or id.");
     await tab.click("Save");
     const isRefused = 'document.querySelector("input:invalid")?.getAttribute("role") === "combobox"';
-    await tab.page.waitForFunction(isRefused);
+    await tab.until(isRefused);
     expect(await owner()).toBe(1002);
     await tab.page.focus("[role=combobox]");
     await tab.press("Backspace");
@@ -122,19 +119,17 @@ describe.skipIf(chromium === null)("a user is chosen", () => {
   test("in the portal, also by a name of two characters; without users:read by the id", async () => {
     const app = await server.application({ webhook_url: receiver.url });
     {
-      await using tab = await signedIn(server, app);
-      await tab.go("/subscriptions?event=channel.followed");
+      await using tab = await signedIn(server, app, { path: "/subscriptions?event=channel.followed" });
       await tab.fill("Channel", "花火");
       await tab.page.waitForSelector("dialog [role=option]");
       await tab.press("Enter");
       await tab.clickInDialog("Subscribe");
       await tab.see("Subscribed to 1 event of");
       await publish(server, event("channel.followed", { broadcaster_user_id: 1003 }));
-      await tab.page.waitForFunction('document.querySelector("tbody")?.innerText.includes("花火")');
+      await tab.until('document.querySelector("tbody")?.innerText.includes("花火")');
     }
     const blind = await server.application({ webhook_url: receiver.url, scopes: ["events:subscribe"] });
-    await using tab = await signedIn(server, blind);
-    await tab.go("/subscriptions?event=channel.followed");
+    await using tab = await signedIn(server, blind, { path: "/subscriptions?event=channel.followed" });
     await tab.fill("Channel", "luna");
     await tab.see("it lacks the scope users:read");
     await tab.fill("Channel", "1001");
@@ -154,7 +149,7 @@ describe.skipIf(chromium === null)("a user is chosen", () => {
     await tab.go("/deliveries?live=1");
     for (const [i, broadcaster_user_id] of [1001, 1002, 1001].entries()) {
       await publish(server, event("channel.followed", { broadcaster_user_id }));
-      await tab.page.waitForFunction(`document.querySelectorAll("tbody tr").length === ${i + 1}`);
+      await tab.until(`document.querySelectorAll("tbody tr").length === ${i + 1}`);
       await until(() => lookups.length > Math.min(i, 1));
       await tab.page.waitForNetworkIdle({ idleTime: 500, concurrency: 1 });
     }

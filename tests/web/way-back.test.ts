@@ -16,8 +16,8 @@ beforeAll(async () => {
 const focused = (selector: string) => `document.activeElement.matches(${JSON.stringify(selector)})`;
 
 /** Scrolls to the end of the list until it has this many rows. */
-const scrolledTo = ({ page }: Tab, rows: number) =>
-  page.waitForFunction(
+const scrolledTo = (tab: Tab, rows: number) =>
+  tab.until(
     `(scrollTo(0, document.body.scrollHeight), Number(document.querySelector("main table")?.ariaRowCount) === ${rows + 1})`,
   );
 
@@ -40,19 +40,18 @@ describe.skipIf(chromium === null)("a list", () => {
     await using tab = await signedIn(server, operator);
     const take = await refuseMore(tab);
     await tab.go("/applications");
-    await tab.page.waitForFunction(
+    await tab.until(
       '(scrollTo(0, document.body.scrollHeight), document.body.innerText.includes("Not now."))',
     );
     take();
     await tab.gone("Not now.");
-    await tab.page.waitForFunction('Number(document.querySelector("main table")?.ariaRowCount) > 101');
+    await tab.until('Number(document.querySelector("main table")?.ariaRowCount) > 101');
   });
 
   test("keeps its scroll position and length after going back and after a reload", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go("/applications");
+    await using tab = await signedIn(server, operator, { path: "/applications" });
     await scrolledTo(tab, applications);
-    await tab.page.waitForFunction("Math.abs(history.state?.y - scrollY) < 1 && scrollY > 6000");
+    await tab.until("Math.abs(history.state?.y - scrollY) < 1 && scrollY > 6000");
     const y = await tab.page.evaluate("scrollY");
     const isThere = `Math.abs(scrollY - ${y}) < 2`;
     // The row is visible, so the click does not scroll.
@@ -60,18 +59,17 @@ describe.skipIf(chromium === null)("a list", () => {
     await tab.see("Rotate signing secret");
     expect(await tab.page.evaluate("scrollY")).toBe(0);
     await tab.page.goBack();
-    await tab.page.waitForFunction(isThere);
+    await tab.until(isThere);
     await tab.see("Bot 229");
     await tab.page.reload();
-    await tab.page.waitForFunction(isThere);
+    await tab.until(isThere);
     await tab.see("Bot 229");
     await tab.page.goForward();
     await tab.see("Rotate signing secret");
   });
 
   test("starts with its first page when the filter changes", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go("/applications");
+    await using tab = await signedIn(server, operator, { path: "/applications" });
     await scrolledTo(tab, applications);
     const asked: string[] = [];
     tab.page.on("request", (request) => {
@@ -79,7 +77,7 @@ describe.skipIf(chromium === null)("a list", () => {
     });
     await tab.page.evaluate("scrollTo(0, 0)");
     await tab.fill("Find", "Bot");
-    await tab.page.waitForFunction('document.querySelector("main table")?.ariaRowCount === null');
+    await tab.until('document.querySelector("main table")?.ariaRowCount === null');
     expect(asked.length).toBeGreaterThan(0);
     expect(asked.filter((url) => url.includes("cursor="))).toEqual([]);
   });
@@ -87,15 +85,13 @@ describe.skipIf(chromium === null)("a list", () => {
 
 describe.skipIf(chromium === null)("the focus", () => {
   test("moves to the heading when the focused element's action removes it", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go("/deliveries?type=chat");
+    await using tab = await signedIn(server, operator, { path: "/deliveries?type=chat" });
     await tab.click("Clear filters");
-    await tab.page.waitForFunction(focused("main h1"));
+    await tab.until(focused("main h1"));
   });
 
   test("stays at a button while its request is in progress", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.go("/event-types");
+    await using tab = await signedIn(server, operator, { path: "/event-types" });
     const held = Promise.withResolvers<HTTPRequest>();
     await tab.page.setRequestInterception(true);
     tab.page.on("request", (request) => {
@@ -106,19 +102,19 @@ describe.skipIf(chromium === null)("the focus", () => {
     await tab.click("Create backup");
     const request = await held.promise;
     const isBusy = focused('button[aria-busy="true"]');
-    await tab.page.waitForFunction(isBusy);
+    await tab.until(isBusy);
     // A second press does nothing.
     await tab.press("Enter");
     expect(await tab.page.evaluate(isBusy)).toBe(true);
     await request.continue();
-    await tab.page.waitForFunction(focused('button:not([aria-busy="true"])'));
+    await tab.until(focused('button:not([aria-busy="true"])'));
   });
 
   test("returns to the menu's button when Escape closes the menu", async () => {
     await using tab = await signedIn(server, operator, { width: 390 });
     await tab.click("Menu");
-    await tab.page.waitForFunction(focused(".side.open .nav a"));
+    await tab.until(focused(".side.open .nav a"));
     await tab.press("Escape");
-    await tab.page.waitForFunction(focused(".menu-button button"));
+    await tab.until(focused(".menu-button button"));
   });
 });

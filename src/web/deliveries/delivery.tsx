@@ -25,7 +25,9 @@ export function DeliveryPage() {
   const delivery = loaded.data;
   const applicationOf = useApplications(delivery ? [delivery] : []);
   const application = delivery && applicationOf && (
-    <a href={to(`/applications/${delivery.app_id}`)}>{applicationOf(delivery)}</a>
+    <a href={to(`/applications/${delivery.app_id}`)}>
+      <bdi>{applicationOf(delivery)}</bdi>
+    </a>
   );
   return (
     <>

@@ -58,7 +58,12 @@ export async function violations({ page }: Tab, only?: readonly string[]): Promi
   await page.evaluate(axe);
   const examine = async () => {
     const result = (await page.evaluate(
-      `axe.run(document, { runOnly: ${JSON.stringify(only ? { type: "rule", values: only } : rules)} })`,
+      `axe.run(document, {
+        runOnly: ${JSON.stringify(only ? { type: "rule", values: only } : rules)},
+        // What is right is not described.
+        resultTypes: ["violations"],
+        selectors: false,
+      })`,
     )) as { violations: Violation[] };
     return result.violations.flatMap(({ id, nodes }) =>
       nodes.slice(0, 3).map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}\n${failureSummary}`),

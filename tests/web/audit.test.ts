@@ -74,16 +74,19 @@ describe.skipIf(chromium === null)("the audit log", () => {
     await keyboard.gone("All changes of this object");
   });
 
-  test.each([390, 1024, 1440])("hides nothing at %d px", async (width) => {
-    await using tab = await signedIn(server, operator, { width, path: "/audit?user=1001" });
-    for (const text of [
-      "Saved user",
-      "luna_bytes",
-      "display_name Luna → Luna Bytes",
-      "ONAIR_ADMIN_KEY",
-      "127.0.0.1",
-    ])
-      await tab.see(text);
+  test("hides nothing on a phone or on a wide screen", async () => {
+    await using tab = await signedIn(server, operator, { path: "/audit?user=1001" });
+    for (const width of [390, 1024, 1440]) {
+      await tab.page.setViewport({ width, height: 900 });
+      for (const text of [
+        "Saved user",
+        "luna_bytes",
+        "display_name Luna → Luna Bytes",
+        "ONAIR_ADMIN_KEY",
+        "127.0.0.1",
+      ])
+        await tab.see(text);
+    }
   });
 
   test("is the history on the pages of an application and of a user", async () => {

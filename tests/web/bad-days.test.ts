@@ -1,21 +1,13 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { afterTests } from "../support/after-tests.ts";
 import { chromium } from "../support/chromium.ts";
-import {
-  consolePages,
-  openPage,
-  operator,
-  type SignIn,
-  signedIn,
-  signIn,
-  type Tab,
-} from "../support/pages.ts";
+import { consolePages, operator, type SignIn, signedIn, signIn, type Tab } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { json, type TestApplication, testServer } from "../support/server.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 
-/** Every page with lost connections, ended sessions, concurrent users, roles and the browser's Back button. */
+/** Every page with lost connections, ended sessions and roles. */
 
 const server = await testServer({ args: ["--portal"] });
 const receiver = testReceiver(() => new Response(null, { status: 204 }));
@@ -52,10 +44,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("each pa
   test.each(consolePages[kind].map((path) => [path]))(
     "'%s' says that the connection is lost, recovers by itself, and continues after the session has ended",
     async (path) => {
-      await using tab = await openPage(server, who(), { port: proxy[kind].port });
-      await tab.page.goto(tab.base + placeOf(path));
-      await signIn(tab, who());
-      await tab.page.waitForSelector(".shell main h1");
+      await using tab = await signedIn(server, who(), { port: proxy[kind].port, path: placeOf(path) });
       // Everything but the event stream works.
       await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 100 });
       const before = [tab.page.url(), await heading(tab)];
@@ -78,24 +67,6 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("each pa
     },
     300_000,
   );
-
-  test("is restored by the browser's Back button", async () => {
-    await using tab = await signedIn(server, who());
-    const names = await tab.page.$$eval("nav a", (links) => links.map((link) => link.textContent ?? ""));
-    const seen: [string, string | null][] = [];
-    for (const name of names) {
-      await tab.click(name, "link");
-      await tab.until(
-        `document.querySelector("nav a[aria-current]")?.textContent === ${JSON.stringify(name)}`,
-      );
-      seen.push([tab.page.url(), await heading(tab)]);
-    }
-    for (const [url, title] of seen.reverse().slice(1)) {
-      await tab.page.goBack();
-      expect(tab.page.url()).toBe(url);
-      await tab.see(title ?? "");
-    }
-  }, 300_000);
 });
 
 test.skipIf(chromium === null)(
@@ -107,7 +78,7 @@ test.skipIf(chromium === null)(
     const verbs =
       /^(?:New |Create |Save|Rotate|Revoke|Delete|Disable|Enable|Register|Edit|Replay|Send again|Publish)/;
     for (const path of consolePages.console) {
-      await tab.go(placeOf(path));
+      await tab.follow(placeOf(path));
       await tab.gone("Loading…");
       // A row that opens is called by what it shows, such as "Published events".
       const buttons = await tab.page.$$eval("main button:not(.linklike)", (all) =>

@@ -77,17 +77,13 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
     }
   }, 300_000);
 
-  test("links to the documentation and to the reference of its API", async () => {
+  test("links to documentation, and has an accessible palette, dialogs and sign-in form", async () => {
     await using tab = await signedIn(server, kind === "console" ? operator : app);
     await tab.see("Docs");
     const links = await tab.page.$$eval("header a", (found) => found.map(({ href }) => href));
     const docs = `${kind === "console" ? server.adminUrl : server.publicUrl}/docs`;
     expect(links).toEqual(expect.arrayContaining([docs, `${docs}/api`]));
     for (const link of links) expect([link, (await fetch(link)).status]).toEqual([link, 200]);
-  });
-
-  test("has an accessible palette and accessible dialogs", async () => {
-    await using tab = await signedIn(server, kind === "console" ? operator : app);
     await tab.click("Go to… Ctrl K");
     await tab.page.waitForSelector(".palette input:focus");
     expect(await violations(tab)).toEqual([]);
@@ -98,10 +94,6 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
     expect(await violations(tab)).toEqual([]);
     await tab.press("Escape");
     await tab.gone("Count");
-  });
-
-  test("has an accessible sign-in form", async () => {
-    await using tab = await signedIn(server, kind === "console" ? operator : app);
     await tab.click("Sign out");
     await tab.see("Sign in");
     expect(await violations(tab)).toEqual([]);

@@ -83,7 +83,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("names i
     const wrong: string[] = [];
     let count = 0;
     for (const path of consolePages[kind]) {
-      await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
+      await tab.follow(path.replace(":delivery", delivery).replace(":application", app.id));
       await tab.until('!document.body.innerText.includes("Loading…")');
       if ((await tab.text()).includes(hebrew)) count++;
       wrong.push(...(await turned(tab)).map((text) => `${path}: ${text}`));

@@ -107,18 +107,6 @@ describe.skipIf(chromium === null)("a user who signs in", () => {
     }
   });
 
-  test("can go back with the browser's Back button", async () => {
-    await using tab = await signedIn(server, operator);
-    await tab.click("Applications", "link");
-    await tab.see("New application");
-    await tab.click("Keys", "link");
-    await tab.see("New key");
-    await tab.page.goBack();
-    await tab.see("New application");
-    await tab.page.goForward();
-    await tab.see("New key");
-  });
-
   test("sees that the connection is lost, and misses nothing once it is back", async () => {
     const own = await startServer({ args: ["--portal"] });
     await using tab = await signedIn(own, operator);

@@ -27,20 +27,26 @@ function asked({ page }: Tab): string[] {
 }
 
 /**
- * Collects the stream's silence timers in `silences`, for the test to run, and stops the polling that replaces a lost
- * stream.
+ * Collects the stream's silence timers in `silences`, for the test to run, and in `polls` those of the polling that
+ * replaces a lost stream, which do not run.
  */
 const holdTimers = `{
   const [begin, end, repeat] = [setTimeout, clearTimeout, setInterval];
   let last = 0;
   globalThis.silences = new Map();
+  globalThis.polls = new Set();
   globalThis.setTimeout = (run, ms, ...given) => {
     if (ms === 3_000) return 0;
     if (ms !== 45_000) return begin(run, ms, ...given);
     silences.set(--last, run);
     return last;
   };
-  globalThis.setInterval = (run, ms) => (ms === 5_000 ? 0 : repeat(run, ms));
+  globalThis.setInterval = (run, ms) => {
+    if (ms !== 5_000) return repeat(run, ms);
+    polls.add(--last);
+    return last;
+  };
+  globalThis.clearInterval = (id) => void (polls.delete(id) || end(id));
   globalThis.clearTimeout = (id) => void (silences.delete(id) || end(id));
 }`;
 
@@ -61,7 +67,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("a page 
     }
   });
 
-  test("requests everything again, once, after a lost connection", async () => {
+  test("polls while the connection is lost, and then requests everything again, once", async () => {
     const { publicUrl, adminUrl } = server;
     const proxy = await tcpProxy(Number(new URL(kind === "console" ? adminUrl : publicUrl).port));
     afterThisTest(() => proxy.stop());
@@ -71,11 +77,14 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("a page 
     await signIn(tab, who);
     await tab.page.waitForSelector(".shell main h1");
     await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 1_000 });
+    expect(await tab.page.evaluate("polls.size")).toBe(0);
     proxy.cut();
     await tab.see("Connection lost.");
+    await tab.until("polls.size > 0");
     const urls = asked(tab);
     proxy.release();
     await tab.gone("Connection lost.");
+    await tab.until("polls.size === 0");
     await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 1_000 });
     const read = urls.filter((url) => !streams.test(url));
     const more = read.filter((url, i) => read.indexOf(url) !== i);

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { afterThisTest } from "../support/after-tests.ts";
 import { chromium } from "../support/chromium.ts";
-import { consolePages, openPage, operator, signedIn, signIn, type Tab } from "../support/pages.ts";
+import { openPage, operator, signedIn, type Tab } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
 import {
@@ -12,7 +11,6 @@ import {
   type TestServer,
   user,
 } from "../support/server.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
 const receiver = testReceiver();
@@ -202,53 +200,21 @@ const changes: Record<"portal" | "console", readonly Change[]> = {
 describe.skipIf(chromium === null).each(["portal", "console"] as const)("two tabs of the %s", (kind) => {
   const who = () => (kind === "console" ? operator : app);
 
-  test("when one signs out, every page of the other returns to the sign-in form", async () => {
-    await using first = await signedIn(server, who());
-    const others: Tab[] = [];
-    for (const path of consolePages[kind]) {
-      const tab = await openPage(server, kind, { besides: first });
-      await tab.go(pathOf(path));
-      others.push(tab);
-    }
-    await first.click("Sign out");
-    await first.see("Sign in");
-    for (const tab of others) {
-      await tab.page.bringToFront();
-      await tab.see("Your session has ended.");
-      await tab[Symbol.asyncDispose]();
-    }
-  }, 300_000);
-
   test("a change in one appears in the other, which sends no requests while nothing changes", async () => {
     await using first = await signedIn(server, who());
     await using second = await openPage(server, kind, { besides: first });
     await countTimers(second);
+    await second.go("");
     for (const { path, before, asks, after } of changes[kind]) {
       const [method, asked, body] = asks;
       // With PostgreSQL, On Air makes no backups.
       if (isOnPostgres && asked === "/admin/v1/backups") continue;
-      await second.go(pathOf(path));
+      await second.follow(pathOf(path));
       await second.see(before);
       await second.until(isQuiet);
       await ask(first, method, pathOf(asked), body);
       if (after) await second.see(after);
       else await second.gone(before);
     }
-  }, 300_000);
-
-  test("a page polls while its event stream is lost, and stops when it is back", async () => {
-    const { publicUrl, adminUrl } = server;
-    const proxy = await tcpProxy(Number(new URL(kind === "console" ? adminUrl : publicUrl).port));
-    afterThisTest(() => proxy.stop());
-    await using tab = await openPage(server, kind, { port: proxy.port });
-    await countTimers(tab);
-    await tab.page.goto(tab.base);
-    await signIn(tab, kind === "console" ? operator : await server.application());
-    await tab.page.waitForSelector(".shell");
-    await tab.until(isQuiet);
-    proxy.cut();
-    await tab.until("slowTimers.size > 0");
-    proxy.release();
-    await tab.until(isQuiet);
   }, 300_000);
 });

@@ -109,12 +109,4 @@ describe.skipIf(chromium === null)("the focus", () => {
     await request.continue();
     await tab.until(focused('button:not([aria-busy="true"])'));
   });
-
-  test("returns to the menu's button when Escape closes the menu", async () => {
-    await using tab = await signedIn(server, operator, { width: 390 });
-    await tab.click("Menu");
-    await tab.until(focused(".side.open .nav a"));
-    await tab.press("Escape");
-    await tab.until(focused(".menu-button button"));
-  });
 });

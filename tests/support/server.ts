@@ -98,7 +98,7 @@ export interface TestServerOptions {
   readonly clock?: Clock | undefined;
   /** Together with `clock`, if the two are to differ. */
   readonly monotonic?: Clock;
-  /** By default a log of no lines. A bug counted in it fails the test that stops the server. */
+  /** By default a log of no lines. A bug counted in it fails the test, so one that makes bugs gives its own log. */
   readonly log?: Log;
   /** undefined unsets a variable that tests have by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;

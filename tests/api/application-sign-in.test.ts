@@ -85,6 +85,7 @@ test("RFC 6749, section 2.3.1: both client secrets are good while a rotation ove
 describe("a public application", () => {
   test("has no secret to rotate", async () => {
     const app = await newApp({ client_type: "public" });
+    expect(app.client_secret).toBe("");
     expect(await refusal(server.admin("POST", `/admin/v1/applications/${app.id}/client-secret`, {}))).toEqual(
       [409, "conflict"],
     );

@@ -106,6 +106,14 @@ describe("Get Application", () => {
     }
   });
 
+  test("belongs to the token: another application's is not reachable by any parameter", async () => {
+    const [mine, other] = [await server.application({ name: "A" }), await server.application({ name: "B" })];
+    for (const name of ["id", "client_id", "application_id"]) {
+      const answer = await server.get(`${path}?${name}=${other.id}`, mine.token);
+      expect((await json<{ data: { id: string } }>(answer)).data.id).toBe(mine.id);
+    }
+  });
+
   test("shows the limits that the platform set, and a public client without a client secret", async () => {
     const app = await server.application({ rate_limit: 0, subscription_limit: 3 });
     const { rate_limit, subscriptions } = await own(app);
@@ -200,6 +208,7 @@ describe("Change Application", () => {
   test.each<[string, unknown, string[]]>([
     // null is for none: an empty variable of a script must not cancel what is pending.
     ["an empty webhook URL", { webhook_url: "" }, ["webhook_url"]],
+    ["too many redirect URIs", { redirect_uris: Array(21).fill(redirectUri) }, ["redirect_uris"]],
     [
       "all wrong fields at once",
       { webhook_url: 1, delivery: "pigeon", redirect_uris: "x" },

@@ -1,5 +1,4 @@
 import { beforeEach, expect, test } from "bun:test";
-import { createLog } from "../../src/runtime/log.ts";
 import { event as eventOf, subscribe } from "../support/publishing.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { ownReceiver, type Receiver } from "../support/receiver.ts";
@@ -13,7 +12,7 @@ let receiver: Receiver;
 beforeEach(async () => {
   clock = new Clock();
   const users = [1, 2].map((id) => ({ id, username: `user_${id}` }));
-  server = await ownServer({ clock, users, log: createLog("off") });
+  server = await ownServer({ clock, users, hasInternalErrors: true });
   receiver = ownReceiver();
   await subscribe(server, await server.application({ webhook_url: receiver.url }), ["channel.followed"], 1);
 });

@@ -1,13 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
-import { createLog } from "../../src/runtime/log.ts";
 import { credentials, type Fields, formOf } from "../support/oauth.ts";
 import { Clock, json, testServer } from "../support/server.ts";
 
 // Errors of the endpoints that clients call have the fields of RFC 6749 and the usual four, whatever their status.
 
 // With a clock of its own it has one thread, whose store can be made to fail.
-const server = await testServer({ clock: new Clock(), log: createLog("off") });
+const server = await testServer({ clock: new Clock(), hasInternalErrors: true });
 const app = await server.application();
 const limited = await testServer({ args: ["--rate-limit", "1", "--trusted-proxies", "127.0.0.1"] });
 

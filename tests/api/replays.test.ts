@@ -116,6 +116,7 @@ describe("a replay", () => {
       await server.app.engine.enable(log.app.id);
     }
     await sent(3);
+    expect((await create({ status: "failed", dry_run: true })).data.matched).toBe(2);
     const missed = ids().slice(0, 2);
     const { data: made } = await create({ status: "missed" });
     expect(made).toMatchObject({ status: "missed" });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
 import { ulidPattern } from "../../src/domain/ids.ts";
-import { createLog } from "../../src/runtime/log.ts";
 import { errorOf } from "../support/errors.ts";
 import { form } from "../support/oauth.ts";
 import { register } from "../support/publishing.ts";
@@ -9,7 +8,7 @@ import { users } from "../support/real-data.ts";
 import { json, ownServer, testServer } from "../support/server.ts";
 
 /** The rules that hold for every route of the public API. */
-const server = await testServer({ users, log: createLog("off") });
+const server = await testServer({ users, hasInternalErrors: true });
 const app = await server.application();
 
 const subscriptions = "/public/v1/events/subscriptions";

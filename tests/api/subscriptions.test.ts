@@ -8,7 +8,7 @@ const path = "/public/v1/events/subscriptions";
 const webhook_url = "http://127.0.0.1:9/hook";
 const ulid = new RegExp(ulidPattern);
 
-const server = await testServer({ users });
+const server = await testServer({ users, engineThread: true });
 
 interface Item {
   name: string;
@@ -174,6 +174,8 @@ describe("GET", () => {
   test("shows a new subscription, with exactly the fields of a record", async () => {
     const app = await newApp();
     const { body } = await subscribe(app, [follow]);
+    const used = (await server.get(path, app.token)).headers.get("onair-subscriptions-used");
+    expect(used).toBe("1");
     const { data, message } = await listed(app);
     expect(message).toBe("OK");
     expect(data).toEqual([

@@ -149,6 +149,8 @@ describe("signals", () => {
         .sort(),
     ).toEqual(["SIGUSR1", "SIGUSR2"]);
     expect(await limit()).toBe("200");
+    // It listens on loopback alone.
+    expect(logged("admin_listener_exposed")).toEqual([]);
     expect(await served.end("SIGINT")).toBe(0);
   });
 

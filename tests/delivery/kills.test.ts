@@ -40,7 +40,12 @@ const path = "/public/v1/events/replays";
 
 test("a replay goes on after kill -9, and every delivery of its range arrives under its id", async () => {
   const directory = ownDirectory();
-  const receiver = ownReceiver();
+  const killed = Promise.withResolvers<void>();
+  const accepted = () => new Response(null, { status: 204 });
+  // Answers of the replay wait, so that it is not at its end when the server is killed.
+  const receiver = ownReceiver((_, number) =>
+    number > count + 100 ? killed.promise.then(accepted) : accepted(),
+  );
   const args = ["--data", directory, "--allow-private-webhooks", "--rate-limit", "0"];
   let server = await ownProcess(args);
   await server.load("users", users.slice(0, 1));
@@ -62,6 +67,7 @@ test("a replay goes on after kill -9, and every delivery of its range arrives un
   await server.end("SIGKILL");
   const before = receiver.received.length;
   expect(before).toBeLessThan(2 * count);
+  killed.resolve();
 
   server = await ownProcess(args);
   const get = async () => {

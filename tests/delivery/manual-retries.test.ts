@@ -1,18 +1,13 @@
 import { beforeEach, expect, test } from "bun:test";
 import { retrySchedule } from "../../src/delivery/judge.ts";
+import { type DeliveryStore, everything } from "../../src/domain/deliveries.ts";
 import { hour, isoTime } from "../../src/domain/time.ts";
+import { dispatching, ok } from "../support/dispatching.ts";
 import { event, publish, sendDue, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
-import {
-  Clock,
-  isOnPostgres,
-  json,
-  type TestApplication,
-  testDirectory,
-  testServer,
-} from "../support/server.ts";
-import { changeStored } from "../support/store.ts";
+import { Clock, json, type TestApplication, testDirectory, testServer } from "../support/server.ts";
+import { changeStored, ownStore, subscriber } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 /*
@@ -141,14 +136,38 @@ test("a delivery that has failed for good is sent once for each manual retry", a
   expect((await refused()).attempts.length).toBe(12);
 });
 
-// On PostgreSQL the attempts themselves are counted.
-test.skipIf(isOnPostgres)("a delivery has at most a hundred attempts at a person's request", async () => {
+test("a delivery has at most a hundred attempts at a person's request", async () => {
   await publishRefused();
-  await changeStored(data, "UPDATE deliveries SET attempts = 100 WHERE id = ?", [refusedId]);
+  await changeStored(data, "UPDATE deliveries SET attempts = 99 WHERE id = ?", [refusedId]);
+  expect((await asks["retries the delivery"]?.(0))?.status).toBeLessThan(300);
+  await settled(server);
+  await publishAccepted();
   expect((await asks["retries the delivery"]?.(0))?.status).toBe(409);
   await asks["changes the URL"]?.(0);
   await settled(server);
   const all = receivers.flatMap(({ received }) => received);
   const mine = all.filter((one) => one.headers["onair-event-id"] === `refused-${app.id}`);
-  expect(mine.length).toBe(1);
+  expect(mine.length).toBe(2);
+});
+
+test("a replay is told of a requested delivery that ends without an attempt", async () => {
+  const { store } = await ownStore();
+  const id = await subscriber(store);
+  let isSubscribed = true;
+  const claim: DeliveryStore["claim"] = async (...args) => {
+    const claimed = await store.deliveries.claim(...args);
+    return { ...claimed, due: claimed.due.map((due) => ({ ...due, isSubscribed })) };
+  };
+  const reported: string[] = [];
+  const one = dispatching(
+    { ...store, deliveries: { ...store.deliveries, claim } },
+    { send: async () => ok, requestRecorded: (applicationId) => reported.push(applicationId) },
+  );
+  await one.publish("e1");
+  await one.settled();
+  isSubscribed = false;
+  await one.store.deliveries.retry(everything, one.sent[0]?.id ?? "", one.now());
+  await until(() => reported.length > 0);
+  expect([reported, one.sent.length]).toEqual([[id], 1]);
+  await one.stop();
 });

@@ -16,6 +16,14 @@ export function afterThisTest(undo: Undo): void {
   ofTest.push(undo);
 }
 
+/** Does all of them, whatever fails, and throws the first failure: what is left would be undone by no other test. */
 async function undoAll(steps: Undo[]): Promise<void> {
-  for (let undo = steps.pop(); undo; undo = steps.pop()) await undo();
+  const failures: unknown[] = [];
+  for (let undo = steps.pop(); undo; undo = steps.pop())
+    try {
+      await undo();
+    } catch (error) {
+      failures.push(error);
+    }
+  if (failures.length > 0) throw failures[0];
 }

@@ -165,11 +165,15 @@ export async function judged(platform: FuzzedPlatform, input: Input): Promise<Ju
   says(input.isFaulty === true && answer.status < 400, "accepts what is wrong in one place");
   // Others depend on why a request is refused.
   const always =
-    documented?.headers.filter((name) => answer.ok || /^(X-Request-Id|RateLimit-.*)$/.test(name)) ?? [];
+    documented?.headers.filter(
+      (name) => answer.ok || /^(X-Request-Id|Cache-Control|RateLimit-.*)$/.test(name),
+    ) ?? [];
   const missing = always.filter((name) => !answer.headers.has(name));
   const ofRate = missing.filter((name) => name.startsWith("RateLimit-"));
   says(ofRate.length > 0 && !(await platform.isUnlimited()), `without ${ofRate}`);
   says(missing.length > ofRate.length, `without ${missing}`);
+  const caching = answer.headers.get("cache-control");
+  says(documented !== undefined && caching !== documented.caching, `Cache-Control is ${caching}`);
   says(answer.status === 401 && !answer.headers.has("www-authenticate"), "without WWW-Authenticate");
   says(!hasGoodRate(answer.headers), "its limits contradict each other");
   const id = answer.headers.get("x-request-id") ?? "";

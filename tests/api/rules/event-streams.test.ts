@@ -108,6 +108,12 @@ function start(
 
 const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
 
+test("closing refuses new streams", async () => {
+  const { open } = start(10);
+  streams.close();
+  await expect(open()).rejects.toMatchObject({ code: "unavailable" });
+});
+
 test("a reader that takes nothing is given nothing more, and is cut off", async () => {
   const { log, cuts, open, publish } = start(10, { stalledMs: 20 });
   const reader = (await open()).getReader();

@@ -86,6 +86,10 @@ test.each(["/metrics", "/admin/v1/users/1"])("%s is refused to a page of another
   }
 });
 
+test.each([...open, "/nothing"])("%s is refused to a page of another name, too", async (path) =>
+  expect(await statusOf(path, "rebind.example")).toBe(421),
+);
+
 test("the refusal says which setting mends it, and gives nothing away", async () => {
   const answer = await asked("/metrics", "rebind.example");
   expect(answer).toContain('"code":"unknown_host"');

@@ -117,6 +117,9 @@ describe("routes that need no token", () => {
       expect([refused.status, ...limits(refused)]).toEqual([429, 3, 0, 60]);
       expect(refused.headers.get("retry-after")).toBe("20");
       expect(await json<object>(refused)).toMatchObject({ code: "rate_limited" });
+      // A preflight passes, so that a page sees the error of its request.
+      for (const caller of [token, undefined])
+        expect((await tight.get(path, caller, { method: "OPTIONS" })).status).toBe(204);
     },
   );
 

@@ -61,7 +61,7 @@ test("data that is to be encrypted is in plain text only for its owner, beside t
   const key = /age1[a-z0-9]+/.exec(await newKeyFile())?.[0] ?? "";
   const data = ownDirectory();
   giveTables(data);
-  addBallast(data, 8);
+  addBallast(data, 30);
   const args = ["--data", data, "--backup-to", destination, "--backup-recipients", key];
   const server = await ownProcess(args);
   const { id } = await beginBackup(server);

@@ -34,8 +34,12 @@ describe.skipIf(!hasPostgres)("replicas", () => {
     return postgres.url(name);
   }
 
-  async function run(faults: FaultRunOptions["faults"], count = 2): Promise<FaultReport> {
+  async function run(
+    faults: FaultRunOptions["faults"],
+    { count = 2, ...rest }: { count?: number; pauseMs?: number } = {},
+  ): Promise<FaultReport> {
     return faultRun({
+      ...rest,
       database: await database(),
       replicas: Array.from({ length: count }, () => ({})),
       faults,
@@ -59,30 +63,36 @@ describe.skipIf(!hasPostgres)("replicas", () => {
   }
 
   test("one is killed: the others take over its endpoints within 5 s; after its restart it owns its share again", async () => {
-    const report = await run(async ([first, , third], { allServed }) => {
-      await first?.end("SIGKILL");
-      await servedWithin(20_000, allServed);
-      await first?.start();
-      await third?.end("SIGKILL");
-      await servedWithin(20_000, allServed);
-    }, 3);
+    const report = await run(
+      async ([first, , third], { allServed }) => {
+        await first?.end("SIGKILL");
+        await servedWithin(20_000, allServed);
+        await first?.start();
+        await third?.end("SIGKILL");
+        await servedWithin(20_000, allServed);
+      },
+      { count: 3 },
+    );
     expectPromises(report);
   });
 
   test("they are killed one after the other at random moments, even while others start, and all at once", async () => {
     const random = seeded(Date.now());
-    const report = await run(async (replicas, { allServed }) => {
-      for (let kills = 0; kills < 4; kills++) {
-        const replica = replicas[Math.floor(random() * replicas.length)];
-        await replica?.end("SIGKILL");
-        await Bun.sleep(random() * 300);
-        await replica?.start();
-        await Bun.sleep(random() * 300);
-      }
-      await Promise.all(replicas.map((replica) => replica.end("SIGKILL")));
-      for (const replica of replicas) await replica.start();
-      await allServed();
-    }, 3);
+    const report = await run(
+      async (replicas, { allServed }) => {
+        for (let kills = 0; kills < 4; kills++) {
+          const replica = replicas[Math.floor(random() * replicas.length)];
+          await replica?.end("SIGKILL");
+          await Bun.sleep(random() * 300);
+          await replica?.start();
+          await Bun.sleep(random() * 300);
+        }
+        await Promise.all(replicas.map((replica) => replica.end("SIGKILL")));
+        for (const replica of replicas) await replica.start();
+        await allServed();
+      },
+      { count: 3 },
+    );
     expectPromises(report);
   });
 
@@ -97,13 +107,17 @@ describe.skipIf(!hasPostgres)("replicas", () => {
   });
 
   test("one is suspended for longer than its lease and continues: nothing is sent in the old order", async () => {
-    const report = await run(async ([first], { allServed }) => {
-      first?.server.kill("SIGSTOP");
-      await Bun.sleep(4_500);
-      first?.server.kill("SIGCONT");
-      await allServed();
-      await Bun.sleep(500);
-    });
+    // Without pauses, so that deliveries wait in its memory.
+    const report = await run(
+      async ([first], { allServed }) => {
+        first?.server.kill("SIGSTOP");
+        await Bun.sleep(4_500);
+        first?.server.kill("SIGCONT");
+        await allServed();
+        await Bun.sleep(500);
+      },
+      { pauseMs: 0 },
+    );
     expectPromises(report);
   });
 
@@ -117,6 +131,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
       const report = await faultRun({
         database: url,
         replicas: [{}, { env: { ONAIR_DATABASE: through, ONAIR_LOG_LEVEL: "off" } }],
+        pauseMs: 0,
         async faults([, cutOff], { allServed }) {
           proxy[how]();
           if (cutOff) cutOff.isPublishedTo = false;

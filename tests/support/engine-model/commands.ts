@@ -280,6 +280,12 @@ export const examples: Command[][] = [
     { do: "pass", ms: 7 * hour },
   ),
   inOrder(...answered("reset"), { do: "pass", ms: 4 * day }),
+  // A retry is signed with the secret that is in force by then.
+  inOrder(
+    ...answered("reset"),
+    { do: "change", application: "A", to: "rotated" },
+    { do: "pass", ms: 20 * minute },
+  ),
   // Nothing that has changed is sent as it was signed before.
   ...outdating.map((to) => inOrder({ do: "change while it connects", ...one, to })),
   // An endpoint gets no more attempts at once than its application says.

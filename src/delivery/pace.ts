@@ -157,7 +157,10 @@ export class Pace {
     return (this.limit * second) / this.#latency.usualMs;
   }
 
-  /** The end of the pause or of the open circuit's wait; in the past if sending is not suspended. */
+  /**
+   * The end of the pause or of the open circuit's wait; in the past if sending is not suspended. In whole milliseconds,
+   * as the store takes it.
+   */
   get resumeAt(): number {
     return Math.max(this.#pausedUntil, this.#openUntil);
   }

@@ -101,8 +101,13 @@ export class Incidents {
       if (seen.has(check) || (status !== "warning" && status !== "wrong")) return false;
       return seen.add(check);
     });
+    // Where the data of this run was means nothing to a reader of its report.
+    const shown = notable.map((finding) => ({
+      ...finding,
+      message: finding.message.replaceAll(platform.data, "the data directory"),
+    }));
     const inOrder = findings.filter(({ status }) => status === "ok").length;
-    this.doctor.push({ hour: at, findings: notable, inOrder });
+    this.doctor.push({ hour: at, findings: shown, inOrder });
     return `exit code ${code}; ${notable.map(({ check, status }) => `${check} ${status}`).join(", ") || "all in order"}`;
   }
 

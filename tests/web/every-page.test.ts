@@ -43,20 +43,29 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
     await using tab = await signedIn(server, kind === "console" ? operator : app);
     const network = await tab.page.createCDPSession();
     await network.send("Network.enable");
-    let bytes = 0;
-    // Requests of the page before may end later.
-    const own = new Set<string>();
-    network.on("Network.requestWillBeSent", ({ requestId }) => own.add(requestId));
+    // Only what this navigation asked for counts, each address once: how often a page refreshes its
+    // data, and what the page before still loads, depends on how busy the machine is.
+    let navigation = "";
+    const addresses = new Map<string, string>();
+    const bytesOf = new Map<string, number>();
+    network.on("Network.requestWillBeSent", ({ requestId, loaderId, type, request }) => {
+      if (type === "Document") {
+        navigation = loaderId;
+        addresses.clear();
+        bytesOf.clear();
+      }
+      if (loaderId === navigation) addresses.set(requestId, `${request.method} ${request.url}`);
+    });
     network.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
-      if (own.has(requestId)) bytes += encodedDataLength;
+      const address = addresses.get(requestId);
+      if (address !== undefined) bytesOf.set(address, Math.max(bytesOf.get(address) ?? 0, encodedDataLength));
     });
     for (const path of consolePages[kind]) {
       await tab.page.setViewport({ width: 1280, height: 900 });
       await network.send("Network.clearBrowserCache");
-      own.clear();
-      bytes = 0;
       await open(tab, path);
-      expect(bytes).toBeWithin(10_000, mostBytes);
+      const bytes = [...bytesOf.values()].reduce((sum, one) => sum + one, 0);
+      expect([path, bytes, bytes > 100_000 && bytes < mostBytes]).toEqual([path, bytes, true]);
       expect([path, await violations(tab)]).toEqual([path, []]);
       await tab.page.evaluate('document.documentElement.dataset.theme = "dark"');
       expect([path, await violations(tab, ["color-contrast"])]).toEqual([path, []]);

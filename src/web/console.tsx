@@ -21,9 +21,6 @@ import { admin, done } from "./client.ts";
 import { DeliveryPage as Delivery } from "./deliveries/delivery.tsx";
 import { DeliveriesPage } from "./deliveries/list.tsx";
 import { allDeliveries, DeliverySourceProvider } from "./deliveries/source.ts";
-import { Application } from "./pages/console/application.tsx";
-import { Applications } from "./pages/console/applications.tsx";
-import { Audit } from "./pages/console/audit.tsx";
 import { Backups } from "./pages/console/backups.tsx";
 import { Categories } from "./pages/console/categories.tsx";
 import { Channels, Livestreams } from "./pages/console/channels.tsx";
@@ -35,12 +32,19 @@ import { Publish } from "./pages/console/publish.tsx";
 import { Settings } from "./pages/console/settings.tsx";
 import { Subscriptions } from "./pages/console/subscriptions.tsx";
 import { Traffic } from "./pages/console/traffic.tsx";
-import { User, Users } from "./pages/console/users.tsx";
 import type { PaletteEntry } from "./parts/overlays.tsx";
 import { type NavGroup, Nothing, Shell } from "./parts/shell.tsx";
+import { later } from "./parts/table.tsx";
 import { to } from "./places.ts";
 import type { ConsoleSession } from "./session.ts";
 import { SignedIn } from "./sign-in.tsx";
+
+// Pages whose scripts are loaded when they are first shown.
+const Application = later(async () => (await import("./pages/console/application.tsx")).Application);
+const Applications = later(async () => (await import("./pages/console/applications.tsx")).Applications);
+const Audit = later(async () => (await import("./pages/console/audit.tsx")).Audit);
+const Users = later(async () => (await import("./pages/console/users.tsx")).Users);
+const User = later(async () => (await import("./pages/console/users.tsx")).User);
 
 /** The deliveries of all applications. */
 export function Deliveries() {

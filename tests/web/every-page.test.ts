@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
+import { allSubjects } from "../../src/domain/statistics.ts";
+import { minute } from "../../src/domain/time.ts";
 import { chromium } from "../support/chromium.ts";
 import { consolePages, operator, signedIn, type Tab, violations } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
@@ -31,12 +33,18 @@ beforeAll(async () => {
   await receiver.arrived(1);
   const { data } = await json<{ data: { id: string }[] }>(await server.admin("GET", "/admin/v1/deliveries"));
   delivery = data[0]?.id ?? "";
+  // So that the first page has a plot, whose script it loads.
+  const at = Math.floor(Date.now() / minute) * minute;
+  const row = { kind: "deliveries", at, counts: { delivered: 1 }, durations: [1] } as const;
+  await server.app.store.statistics.add([app.id, allSubjects].map((subject) => ({ ...row, subject })));
 });
 
 describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s", (kind) => {
   const open = async (tab: Tab, path: string) => {
     await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
-    await tab.until('!document.body.innerText.includes("Loading…")');
+    await tab.until(
+      '!document.body.innerText.includes("Loading…") && !document.querySelector(".plot:empty")',
+    );
   };
 
   test("is accessible in the light and in the dark, escapes hostile text, is small, and fits a phone", async () => {

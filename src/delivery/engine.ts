@@ -223,13 +223,15 @@ async function engineOn(
   });
   const replays = replaying({ store, dispatcher, ownership, now, timers });
   const announce = (...notice: Parameters<typeof notify>) => void notify(...notice);
+  // Stopped after the dispatcher, so that the outcomes of its last attempts are stored, too.
+  const counting = supervise([storingStatistics(counter, store, log, reports.counted, timers)], log, timers);
+  stops.add("statistics", () => counting.stop());
   const services = supervise(
     [
       { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
       replays,
       hold.service(dispatcher.resume),
       notifier,
-      storingStatistics(counter, store, log, reports.counted, timers),
       repeating(
         "stuck deliveries",
         minute,

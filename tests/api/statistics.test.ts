@@ -115,6 +115,25 @@ test("counts of outcomes and of requests outlive the server, for each applicatio
   expect((await own(app.token, "day")).totals.delivered).toBe(2);
 });
 
+test("the outcome of an attempt that ends while the server stops is counted", async () => {
+  const data = testDirectory();
+  const clock = new Clock();
+  const first = await startServer({ data, clock, users });
+  const answered = Promise.withResolvers<void>();
+  const receiver = testReceiver(() => answered.promise.then(() => new Response(null, { status: 204 })));
+  const app = await first.application({ webhook_url: receiver.url });
+  await subscribe(first, app, ["channel.followed"]);
+  await receiver.next(() => publish(first, event("channel.followed")));
+  const stopped = first.app.stop();
+  // Time for everything that does not wait for the attempt to stop before it.
+  await Bun.sleep(200);
+  answered.resolve();
+  await stopped;
+  const server = await testServer({ data, clock });
+  const { totals } = await json<Statistics>(await server.admin("GET", "/admin/v1/statistics"));
+  expect(totals).toMatchObject({ delivered: 1, retried: 0, failed: 0 });
+});
+
 test("the applications with the most requests are shown with those beyond their rate limit, across a restart", async () => {
   const data = testDirectory();
   const clock = new Clock();

@@ -271,6 +271,14 @@ describe("a change of one record by an operator", () => {
     expect(await trail("?user=901")).toHaveLength(2);
   });
 
+  test("has an entry whatever the names of the fields that it ignores", async () => {
+    const { id: keyId, key } = await namedKey("odd names", "operator");
+    expect((await put(key, 908, { username: "odd_names", "a\u0000b": 1, "\u{1f642}": 2 })).status).toBe(200);
+    expect(await trail(`?key=${keyId}`)).toMatchObject([
+      { object_id: "908", fields: ["username", "a\ufffdb", "\u{1f642}"] },
+    ]);
+  });
+
   test("is found with the changes of the user whose channel it is", async () => {
     const { key } = await namedKey("channels", "operator");
     expect((await put(key, 905, { ...user, username: "has_channel" })).status).toBe(200);

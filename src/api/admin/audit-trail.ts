@@ -212,8 +212,12 @@ function snapshotCounts({ query, value }: AnsweredRequest): Pick<NewAuditEntry, 
   return { accepted, ended };
 }
 
-/** Returns the names of a body's fields, without values, which may be secrets. */
+/**
+ * Returns the names of a body's fields, without values, which may be secrets. A body may name fields that do not exist.
+ * NUL is replaced, because PostgreSQL cannot store it in a text.
+ */
 function fieldsOf(body: unknown): string[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return [];
-  return Object.keys(body).slice(0, maxFields);
+  const names = Object.keys(body).slice(0, maxFields);
+  return names.map((name) => name.replaceAll("\0", "\ufffd"));
 }

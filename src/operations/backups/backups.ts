@@ -10,6 +10,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { idTime, ulidSource } from "../../domain/ids.ts";
 import { StoreError } from "../../domain/store.ts";
 import { durationMs, second } from "../../domain/time.ts";
+import { inTime } from "../../runtime/event-loop.ts";
 import type { ByteRange } from "../../runtime/files.ts";
 import { errorFields, type Log } from "../../runtime/log.ts";
 import { startThread, type Thread } from "../../runtime/threads.ts";
@@ -65,6 +66,9 @@ export interface BackupConfig {
 
 /** The interval of checks whether a backup is due. */
 export const backupCheckMs = 10 * second;
+
+/** How long a start and a check wait for the destination, such as a mounted directory whose server is away. */
+const destinationMs = 5 * second;
 
 /** The destination of the backups of a data directory. */
 function backupDestination(
@@ -177,7 +181,10 @@ export class Backups {
   #failed: Backup[] = [];
   #counts = { made: 0, failed: 0 };
   #isStopped = false;
-  readonly #stopped = Promise.withResolvers<void>();
+  /** The check in progress; it may wait for the destination. */
+  #checking: Promise<void> | null = null;
+  /** Ends the wait for the check in progress. */
+  #endWait = () => {};
 
   constructor(options: BackupsOptions) {
     const { everyMs, now, monotonic = () => performance.now(), announce = () => {} } = options;
@@ -197,10 +204,11 @@ export class Backups {
     const { data, destination, isHeld } = this.#options;
     this.#removePartials(backupDirectory(data));
     if (destination.kind !== "directory") return this;
-    const isOurs = await this.#list.refresh().then(
+    const listed = this.#list.refresh().then(
       () => true,
       () => false,
     );
+    const isOurs = await inTime(listed, destinationMs);
     if (isOurs && !(await isHeld?.())) this.#removePartials(destination.directory);
     return this;
   }
@@ -213,11 +221,20 @@ export class Backups {
   }
 
   /**
-   * Begins a backup if one is due, and reports when the newest is too old. To be called at intervals. Resolves at once
-   * when the server stops, even if the destination does not respond.
+   * Begins a backup if one is due, and reports when the newest is too old. To be called at intervals. Resolves within
+   * five seconds, and at once when the server stops, even if the destination does not respond.
    */
   async check(): Promise<void> {
-    await Promise.race([this.#check(), this.#stopped.promise]);
+    if (this.#isStopped) return;
+    const { known, newestAt } = this.#list;
+    // First, because a destination that hangs never lets the check or a backup in progress come to an end.
+    if (known !== null) this.#watch.check(newestAt);
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = null;
+    });
+    const stopped = Promise.withResolvers<void>();
+    this.#endWait = stopped.resolve;
+    await inTime(Promise.race([this.#checking, stopped.promise]), destinationMs);
   }
 
   async #check(): Promise<void> {
@@ -310,7 +327,7 @@ export class Backups {
   /** Cancels the running backup and removes its file. */
   stop(): void {
     this.#isStopped = true;
-    this.#stopped.resolve();
+    this.#endWait();
     if (!this.#running) return;
     this.#running.end();
     this.#removePartialsOf(this.#running.id);

@@ -1,10 +1,15 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, constants, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newId } from "../../../src/domain/ids.ts";
 import { day, hour, minute } from "../../../src/domain/time.ts";
 import { BackupRun } from "../../../src/operations/backups/backups.ts";
-import { type AwsVariables, readDestination } from "../../../src/operations/backups/destination.ts";
+import {
+  type AwsVariables,
+  ownerFile,
+  readDestination,
+} from "../../../src/operations/backups/destination.ts";
+import { afterThisTest } from "../../support/after-tests.ts";
 import {
   backupFiles,
   backupsPath,
@@ -119,6 +124,39 @@ describe("on a schedule", () => {
     expect(await looked(server)).toEqual([]);
     expect((await server.admin("DELETE", "/admin/v1/deliveries/hold")).status).toBe(204);
     expect(await looked(server)).toMatchObject([{ status: "done" }]);
+  });
+});
+
+describe("a directory of backups that hangs, like a mount whose server is away,", () => {
+  /** Makes each read of the directory wait, as a disk that does not answer does: until a pipe has a writer. */
+  function hang(place: string): void {
+    const path = join(place, ownerFile);
+    rmSync(path, { force: true });
+    Bun.spawnSync(["mkfifo", path]);
+    // Lets the waiting read end, so that the process can.
+    afterThisTest(() => closeSync(openSync(path, constants.O_RDWR | constants.O_NONBLOCK)));
+  }
+  const args = (place: string) => ["--backup-every", "1h", "--backup-to", place];
+
+  test("does not end the watch over the age of the newest backup", async () => {
+    const clock = new Clock();
+    const place = ownDirectory();
+    const server = await ownServer({ isOnSqlite: true, clock, args: args(place) });
+    await until(async () => (await list(server))[0]?.status === "done");
+    hang(place);
+    await server.app.backups.check();
+    expect(await notices(server)).toEqual([]);
+    clock.advance(3 * hour);
+    await server.app.backups.check();
+    await until(async () => (await notices(server)).includes("backup.overdue"));
+  });
+
+  test("does not prevent the server from starting and stopping", async () => {
+    const place = ownDirectory();
+    hang(place);
+    const server = await ownServer({ isOnSqlite: true, args: args(place) });
+    expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
+    await server.stop();
   });
 });
 

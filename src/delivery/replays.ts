@@ -9,6 +9,8 @@ import type { Dispatcher } from "./attempt.ts";
 const stepMs = 25;
 /** A replay that cannot advance is tried again after this time, or when a result of its application is recorded. */
 const busyMs = 200;
+/** A replay whose step has failed is tried again after this time: each try may wait long for the storage. */
+const failedMs = 10 * second;
 /** The pause when no replay can advance. After it, replays that another process created are looked for. */
 const idleMs = second;
 
@@ -38,20 +40,33 @@ export function replaying({ store, dispatcher, ownership, now, timers }: ReplayO
   const wake = (): void => waiting.abort();
   /** The applications whose replays cannot advance now, with what cancels their next tries. */
   const busy = new Map<string, () => void>();
+  /** The replays whose last step has failed, until they are tried again. */
+  const failed = new Set<string>();
   const resume = (applicationId: string): void => {
     busy.get(applicationId)?.();
     if (busy.delete(applicationId)) wake();
   };
 
-  /** Advances each replay by one step, if it can. Returns the pause until the next round. */
+  /**
+   * Advances each replay by one step, if it can. Returns the pause until the next round. Rejects with the first failure
+   * of a step, after the steps of all other replays: the service is then restarted.
+   */
   const round = async (signal: AbortSignal): Promise<number> => {
     let pauseMs = idleMs;
+    const errors: unknown[] = [];
     for (const { id, application_id, dry_run } of await store.replays.running()) {
       if (signal.aborted) break;
+      if (failed.has(id)) continue;
       // The endpoint's owner advances a replay. A dry run sends nothing, so any replica may advance it at once.
       if (!dry_run && (busy.has(application_id) || !ownership.holds(application_id))) continue;
-      if (!(await store.replays.advance(id, now()))) {
-        if (!dry_run)
+      const isAdvanced = await store.replays.advance(id, now()).catch((error: unknown) => {
+        errors.push(error);
+        failed.add(id);
+        void pause(failedMs, signal).then(() => failed.delete(id));
+        return false;
+      });
+      if (!isAdvanced) {
+        if (!dry_run && !failed.has(id))
           busy.set(
             application_id,
             after(busyMs, () => resume(application_id)),
@@ -62,6 +77,7 @@ export function replaying({ store, dispatcher, ownership, now, timers }: ReplayO
       pauseMs = 0;
       await pause(stepMs, signal);
     }
+    if (errors.length > 0) throw errors[0];
     return pauseMs;
   };
   return {

@@ -4,8 +4,8 @@ import type { Replay, ReplayStore } from "../../../src/domain/replays.ts";
 import { settle, VirtualTime } from "../../support/virtual-time.ts";
 
 /**
- * The service over replays whose steps advance as given; its calls are in `done`. Replays with "dry" in their
- * names only count.
+ * The service over replays whose steps advance as given, except those of the replay "held", which fail; its calls are
+ * in `done`. Replays with "dry" in their names only count.
  */
 function service(running: readonly string[], steps: readonly boolean[] = [], holds = true) {
   const done: string[] = [];
@@ -17,6 +17,7 @@ function service(running: readonly string[], steps: readonly boolean[] = [], hol
     },
     async advance(id) {
       done.push(`advance ${id}`);
+      if (id === "held") throw new Error("another transaction holds it");
       return left.shift() ?? false;
     },
   };
@@ -65,4 +66,22 @@ test("of replays for endpoints of another process, only dry runs advance", async
   expect(done).toEqual(["look", "advance dry"]);
   stop.abort();
   await running;
+});
+
+test("a replay whose step fails holds up no other, and is tried again later", async () => {
+  const failure = "Error: another transaction holds it";
+  const { done, afterMs, stop, run, running } = service(["held", "b"], Array(1_000).fill(true));
+  const first = running.catch(String);
+  await afterMs(25);
+  expect(await first).toBe(failure);
+  expect(done).toEqual(["look", "advance held", "advance b", "wake"]);
+  const count = (call: string) => done.filter((one) => one === call).length;
+  // As its supervisor does.
+  const second = run(stop.signal).catch(String);
+  await afterMs(9_000);
+  expect([count("advance held"), count("advance b")]).toEqual([1, 362]);
+  await afterMs(2_000);
+  expect(await second).toBe(failure);
+  expect(count("advance held")).toBe(2);
+  stop.abort();
 });

@@ -483,12 +483,11 @@ function storedEvent(
     const { seq, application_id, subscription_id, sequence, mode, follows } = delivery;
     if (mode !== "webhook") streamed.add(application_id);
     if (mode === "stream" || seq === null) continue;
+    const made = { seq, id: delivery.id };
     // A concurrent claim may have taken it already.
-    if (reserveSlot(application_id, !follows) && claimed.claim(read, owned.of(application_id), seq)) {
+    if (reserveSlot(application_id, !follows) && claimed.claim(read, owned.of(application_id), made)) {
       sent ??= { id, name, version, body: Buffer.from(body) };
-      taken.push(
-        newDelivery({ seq, id: delivery.id, application_id, subscription_id, sequence }, event, sent),
-      );
+      taken.push(newDelivery({ ...made, application_id, subscription_id, sequence }, event, sent));
     }
   }
   const filtered = outcome.unwantedBy.map((application_id) => ({ application_id, type: name }));

@@ -20,7 +20,7 @@ import type { Fence, OwnedShards } from "./shards.ts";
  */
 export class ClaimedDeliveries {
   readonly #byApplication = new Map<string, Set<number>>();
-  readonly #fenceOf = new Map<number, Fence>();
+  readonly #claimOf = new Map<number, DeliveryClaim>();
   /** When deliveries were recorded or released during a read of the store, which may still show them as pending. */
   readonly #released = new Map<number, number>();
   readonly #reads = new Set<StoreRead>();
@@ -40,12 +40,12 @@ export class ClaimedDeliveries {
   }
 
   /**
-   * Claims a delivery that was read. Returns false when it is claimed already, or was recorded or released since the
-   * read began. Its result can be recorded only while the epoch of its fence lasts.
+   * Claims a delivery that was read. Returns false when its number is claimed already, or was recorded or released
+   * since the read began. Its result can be recorded only while the epoch of its fence lasts.
    */
-  claim(read: StoreRead, fence: Fence, seq: number): boolean {
-    if (this.#fenceOf.has(seq) || (this.#released.get(seq) ?? -1) > read.startedAt) return false;
-    this.#fenceOf.set(seq, fence);
+  claim(read: StoreRead, fence: Fence, { seq, id }: Pick<DueDelivery, "seq" | "id">): boolean {
+    if (this.#claimOf.has(seq) || (this.#released.get(seq) ?? -1) > read.startedAt) return false;
+    this.#claimOf.set(seq, { ...fence, id });
     const its = this.#byApplication.get(fence.application);
     if (its) its.add(seq);
     else this.#byApplication.set(fence.application, new Set([seq]));
@@ -58,25 +58,25 @@ export class ClaimedDeliveries {
 
   /** The claims of deliveries. Pass them to `releaseClaims`. */
   claimsOf(seqs: Iterable<number>): Claims {
-    const claims = new Map<number, Fence>();
+    const claims = new Map<number, DeliveryClaim>();
     for (const seq of seqs) {
-      const fence = this.#fenceOf.get(seq);
-      if (fence !== undefined) claims.set(seq, fence);
+      const claim = this.#claimOf.get(seq);
+      if (claim !== undefined) claims.set(seq, claim);
     }
     return claims;
   }
 
   /** Releases deliveries that have not been released, and claimed again, since these claims were read. */
   releaseClaims(claims: Claims): void {
-    this.release([...claims].flatMap(([seq, fence]) => (this.#fenceOf.get(seq) === fence ? seq : [])));
+    this.release([...claims].flatMap(([seq, claim]) => (this.#claimOf.get(seq) === claim ? seq : [])));
   }
 
   release(seqs: Iterable<number>): void {
     this.#time++;
     for (const seq of seqs) {
-      const application = this.#fenceOf.get(seq)?.application;
+      const application = this.#claimOf.get(seq)?.application;
       if (application === undefined) continue;
-      this.#fenceOf.delete(seq);
+      this.#claimOf.delete(seq);
       const its = this.#byApplication.get(application);
       its?.delete(seq);
       if (its?.size === 0) this.#byApplication.delete(application);
@@ -86,7 +86,7 @@ export class ClaimedDeliveries {
   }
 
   clear(): void {
-    this.release([...this.#fenceOf.keys()]);
+    this.release([...this.#claimOf.keys()]);
   }
 
   /** Removes entries older than all reads. In a busy process some read is always in progress. */
@@ -97,8 +97,16 @@ export class ClaimedDeliveries {
   }
 }
 
-/** Claims by the numbers of their deliveries. Each claim has a fence of its own. */
-export type Claims = ReadonlyMap<number, Fence>;
+/**
+ * A claim of a delivery. The id tells the delivery from a later one with its number: after a standby that lags is
+ * promoted, numbers are assigned again.
+ */
+interface DeliveryClaim extends Fence {
+  readonly id: string;
+}
+
+/** Claims by the numbers of their deliveries. Each claim is an object of its own. */
+export type Claims = ReadonlyMap<number, DeliveryClaim>;
 
 /** A read of the store for deliveries to claim. */
 export interface StoreRead {
@@ -110,6 +118,7 @@ interface Due {
   /** Index of the claim, from 0. */
   readonly claim: number;
   readonly seq: number;
+  readonly id: string;
   readonly next_attempt_at: number;
 }
 
@@ -141,15 +150,15 @@ const partForRetries = 1 / 4;
  * publishing, and up to $3 retries in the order of their times. None if the shard ($4) is not owned in the epoch ($5).
  */
 const pendingOfApplications = `
-SELECT asked.n::float8 - 1 AS claim, pending.seq::float8, pending.next_attempt_at::float8
+SELECT asked.n::float8 - 1 AS claim, pending.seq::float8, pending.id, pending.next_attempt_at::float8
 FROM unnest($1::text[], $3::int[], $4::smallint[], $5::bigint[]) WITH ORDINALITY AS asked (application, most, shard, epoch, n)
 CROSS JOIN LATERAL (
-  (SELECT seq, next_attempt_at FROM deliveries d
+  (SELECT seq, id, next_attempt_at FROM deliveries d
    WHERE application_id = application AND status = 'pending' AND next_attempt_at = 0
      AND NOT EXISTS (SELECT FROM unnest($2::bigint[]) AS here WHERE here = d.seq)
    ORDER BY seq LIMIT most)
   UNION ALL
-  (SELECT seq, next_attempt_at FROM deliveries d
+  (SELECT seq, id, next_attempt_at FROM deliveries d
    WHERE application_id = application AND status = 'pending' AND next_attempt_at > 0
      AND NOT EXISTS (SELECT FROM unnest($2::bigint[]) AS here WHERE here = d.seq)
    ORDER BY next_attempt_at, seq LIMIT most)
@@ -214,7 +223,7 @@ export function deliveryClaims(
     const byClaim = Map.groupBy(pending, ({ claim }) => claim);
     const choices = claims.map((claim, n) => choose(byClaim.get(n) ?? [], claim));
     const taken = choices.map(({ chosen }, n) =>
-      chosen.filter(({ seq }) => claimed.claim(read, fences[n] as Fence, seq)),
+      chosen.filter((one) => claimed.claim(read, fences[n] as Fence, one)),
     );
     const details = await detailsOf(taken.flat().map(({ seq }) => seq));
     const bySeq = new Map(details.map((one) => [one.seq, one]));
@@ -319,7 +328,8 @@ const stateLock = 1_701_737_316;
  * are ignored: its next owner sends these deliveries again. The shards are locked against the next owner, so that no
  * result of an earlier epoch is committed after its first claim.
  *
- * A result that is already recorded changes nothing; its response may have been lost. A delivery may have changed
+ * A result whose delivery is gone changes nothing, also where a later delivery has its number. A result that is already
+ * recorded changes nothing; its response may have been lost. A delivery may have changed
  * during its attempt. If its subscription is gone, it is canceled instead of retried. If its endpoint was enabled or
  * has another URL, its retry is due now, as all waiting ones. If it was canceled and the receiver accepted it, it
  * becomes `delivered`. The generation is read with a lock, so that no change of the URL is committed meanwhile.
@@ -344,13 +354,13 @@ called AS MATERIALIZED (
   SELECT id, endpoint_generation FROM applications WHERE id = ANY($16::text[]) ORDER BY id FOR SHARE SKIP LOCKED
 ),
 free AS MATERIALIZED (
-  SELECT d.seq FROM deliveries d WHERE d.seq = ANY($3::bigint[]) ORDER BY d.seq FOR NO KEY UPDATE SKIP LOCKED
+  SELECT d.seq, d.id FROM deliveries d WHERE d.seq = ANY($3::bigint[]) ORDER BY d.seq FOR NO KEY UPDATE SKIP LOCKED
 ),
 asked AS MATERIALIZED (
   SELECT g.* FROM unnest($3::bigint[], $4::text[], $5::smallint[], $6::smallint[], $7::smallint[], $8::bigint[], $9::text[],
-    $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $15::bigint[])
+    $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $15::bigint[], $17::text[])
     AS g(seq, application_id, shard, attempts, extra_attempts, at, status, next_attempt_at, resume_at, attempt, generation,
-      epoch)
+      epoch, id)
   JOIN owned USING (shard, epoch)
 ),
 given AS MATERIALIZED (
@@ -361,7 +371,7 @@ given AS MATERIALIZED (
     ) ELSE false END AS is_canceled
   FROM asked g
   JOIN held USING (shard, epoch)
-  JOIN free USING (seq)
+  JOIN free USING (seq, id)
   LEFT JOIN called a ON a.id = g.application_id
   WHERE a.id IS NOT NULL OR g.next_attempt_at IS NULL
     OR NOT EXISTS (SELECT FROM applications x WHERE x.id = g.application_id)
@@ -400,7 +410,7 @@ WHERE d.seq = g.seq
 )
 SELECT g.seq::float8, NULL AS application_id FROM asked g
 WHERE NOT EXISTS (SELECT FROM given WHERE given.seq = g.seq)
-  AND EXISTS (SELECT FROM deliveries d WHERE d.seq = g.seq)
+  AND EXISTS (SELECT FROM deliveries d WHERE d.seq = g.seq AND d.id = g.id)
 UNION ALL
 SELECT NULL, e.application_id FROM states e
 JOIN owned USING (shard, epoch)
@@ -424,8 +434,8 @@ export async function recordAttempts(
 ): Promise<LockedRecords> {
   // Deliveries that are no longer in memory were released before.
   const fenced = results.flatMap((result) => {
-    const fence = claims.get(result.seq);
-    return fence === undefined ? [] : { ...result, ...fence };
+    const claim = claims.get(result.seq);
+    return claim === undefined ? [] : { ...result, ...claim };
   });
   // Only retries depend on the generation of their endpoint.
   const retries = fenced.filter(({ next_attempt_at }) => next_attempt_at !== null);
@@ -451,6 +461,7 @@ export async function recordAttempts(
     endpoints,
     fenced.map(({ epoch }) => epoch),
     [...new Set(called)],
+    fenced.map(({ id }) => id),
   ]);
   return {
     seqs: new Set(locked.flatMap(({ seq }) => seq ?? [])),

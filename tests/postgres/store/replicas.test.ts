@@ -250,6 +250,26 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect(found?.attempts).toEqual([ended(due[0], "pending").attempt] as never);
   });
 
+  test("a result from before a standby was promoted that lacked its delivery is not taken for that of a later one with its number", async () => {
+    const { pool, events, deliveries } = await owner("one");
+    await events.publish(newEvent("lost"), never);
+    const [lost] = (await deliveries.claim("one", now, 8)).due;
+    const { taken } = await events.publish(newEvent("lost too"), () => true);
+    // The standby has neither the events nor the numbers that were assigned.
+    for (const table of ["deliveries", "events", "event_ids"]) await pool.run(`DELETE FROM ${table}`);
+    await pool.run("SELECT setval('delivery_numbers', 1, false)");
+
+    const other = await replica();
+    for (const id of ["next", "last"]) await other.events.publish(newEvent(id), never);
+    expect((await deliveries.page(wholeLog, null, 8)).deliveries.at(-1)?.seq).toBe(lost?.seq);
+    const left: LockedRecords[] = [];
+    const results = [ended(lost, "delivered"), ended(taken[0], "pending")];
+    await deliveries.record(results, [], [], (found) => left.push(found));
+    expect(left).toEqual([{ seqs: new Set(), applicationIds: new Set() }]);
+    const { due } = await deliveries.claim("one", now, 8);
+    expect(due.map(({ event, attempts }) => `${event.id}, ${attempts}`)).toEqual(["next, 0", "last, 0"]);
+  });
+
   test("a delivery that is ended while an attempt is under way stays ended, and keeps the attempt", async () => {
     const { pool, events, deliveries } = await owner("one", "two");
     for (const id of ["a", "b"]) await events.publish(newEvent(id), never);

@@ -217,4 +217,8 @@ test("a check that fails is wrong itself, stops no other, and is cached as brief
   clock.advance(10_000);
   expect((await find())[0]).toMatchObject({ check: "settings", status: "ok" });
   expect(looks).toBe(2);
+  // The clock is set back.
+  clock.advance(-3_600_000);
+  await find();
+  expect(looks).toBe(3);
 });

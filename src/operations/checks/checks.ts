@@ -83,7 +83,8 @@ export function runningFindings(
   let last: { readonly at: number; readonly findings: Promise<readonly Finding[]> } | null = null;
   return () => {
     const at = options.now();
-    if (last === null || at - last.at >= keptMs)
+    // The absolute difference, because the clock may have been set back.
+    if (last === null || Math.abs(at - last.at) >= keptMs)
       last = { at, findings: Array.fromAsync(examine({ ...options, place: "server" })) };
     return last.findings;
   };

@@ -40,11 +40,19 @@ import type { ConsoleSession } from "./session.ts";
 import { SignedIn } from "./sign-in.tsx";
 
 // Pages whose scripts are loaded when they are first shown.
-const Application = later(async () => (await import("./pages/console/application.tsx")).Application);
-const Applications = later(async () => (await import("./pages/console/applications.tsx")).Applications);
-const Audit = later(async () => (await import("./pages/console/audit.tsx")).Audit);
-const Users = later(async () => (await import("./pages/console/users.tsx")).Users);
-const User = later(async () => (await import("./pages/console/users.tsx")).User);
+const Application = later(async () => (await import("./pages/console/application.tsx")).Application, {
+  title: "Application",
+  crumb: { href: to("/applications"), text: "Applications" },
+});
+const Applications = later(async () => (await import("./pages/console/applications.tsx")).Applications, {
+  title: "Applications",
+});
+const Audit = later(async () => (await import("./pages/console/audit.tsx")).Audit, { title: "Audit" });
+const Users = later(async () => (await import("./pages/console/users.tsx")).Users, { title: "Users" });
+const User = later(async () => (await import("./pages/console/users.tsx")).User, {
+  title: "User",
+  crumb: { href: to("/users"), text: "Users" },
+});
 
 /** The deliveries of all applications. */
 export function Deliveries() {

@@ -1,6 +1,6 @@
 import { Check, CircleAlert, CircleCheck, Copy, type IconNode, RefreshCw, TriangleAlert } from "lucide";
 import { type ComponentChildren, h } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Fault } from "../client.ts";
 import { useTitle } from "../places.ts";
 
@@ -221,11 +221,6 @@ export function Head({
   actions?: ComponentChildren;
 }) {
   useTitle(title);
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    // The focus waits at `main` where the script of the page was still to be loaded.
-    if (document.activeElement?.matches("main")) heading.current?.focus({ preventScroll: true });
-  }, []);
   return (
     <div class="head">
       <div>
@@ -234,9 +229,7 @@ export function Head({
             <a href={crumb.href}>{crumb.text}</a>
           </div>
         )}
-        <h1 ref={heading} tabIndex={-1}>
-          {title}
-        </h1>
+        <h1 tabIndex={-1}>{title}</h1>
         {children && <p>{children}</p>}
       </div>
       {actions && <div class="row wrap">{actions}</div>}

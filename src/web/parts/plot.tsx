@@ -48,8 +48,9 @@ export function Plot({
     let isOver = false;
     let plot: uPlot | null = null;
     const resize = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height }));
-    const draw = ({ default: Made }: { default: typeof uPlot }) => {
-      if (isOver) return;
+    const draw = ({ default: Made }: { default?: typeof uPlot }) => {
+      // A script is empty if its connection was closed within the header of the response, for Chromium without TLS.
+      if (isOver || !Made) return;
       plot = new Made(
         optionsOf(Made, element, kind, series, format, stepOf(times)),
         dataOf(times, series, kind),

@@ -1,9 +1,9 @@
-import type { ComponentChildren, RefObject } from "preact";
+import type { ComponentChildren, ComponentProps, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { Fault } from "../client.ts";
 import { type Loaded, type MoreProps, useLoad } from "../load.ts";
-import { Button, FaultNotice, Loading } from "./basics.tsx";
+import { Button, FaultNotice, Head, Loading } from "./basics.tsx";
 import { useKeptFocus } from "./kept-place.ts";
 
 export interface Column<Row> {
@@ -230,17 +230,27 @@ function useRowWindow(keys: readonly string[]): RowWindow {
 
 /**
  * Returns a component whose script is loaded when it is first shown, so that other pages do not load it. Without the
- * script, for example of a server that was upgraded, it shows an error.
+ * script, for example of a server that was upgraded, it shows an error. A page has this `head` until it has its script.
  */
-export function later<Props extends object>(load: () => Promise<(props: Props) => ComponentChildren>) {
+export function later<Props extends object>(
+  load: () => Promise<(props: Props) => ComponentChildren>,
+  head?: ComponentProps<typeof Head>,
+) {
+  let Part: ((props: Props) => ComponentChildren) | undefined;
   return function Later(props: Props) {
     const loaded = useLoad(async () => {
-      try {
-        return { Part: await load() };
-      } catch {
+      Part ??= await load().catch(() => undefined);
+      // A script is empty if its connection was closed within the header of the response, for Chromium without TLS.
+      if (!Part) {
         throw new Fault("This part of the page could not be loaded. Reload the page.", "unreachable", 0);
       }
     }, []);
-    return <Read of={loaded}>{({ Part }) => <Part {...props} />}</Read>;
+    if (Part) return <Part {...props} />;
+    return (
+      <>
+        {head && <Head {...head} />}
+        {loaded.fault ? <FaultNotice fault={loaded.fault} retry={loaded.reload} /> : <Loading />}
+      </>
+    );
   };
 }

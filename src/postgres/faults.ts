@@ -50,6 +50,11 @@ export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === "55P03";
 }
 
+/** Whether a statement was canceled because it took longer than the statement timeout. */
+export function isStatementTimeout(error: unknown): boolean {
+  return codeOf(error) === "57014";
+}
+
 /** Whether the server cannot be reached, has ended the connection, or is starting or stopping. */
 export function isUnreachable(error: unknown): boolean {
   if (error instanceof NoPrimaryError) return true;

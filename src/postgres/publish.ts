@@ -13,7 +13,7 @@ import { BatchRefused, DomainError, inOneLine, unknownBroadcaster } from "../dom
 import { newId } from "../domain/ids.ts";
 import { second } from "../domain/time.ts";
 import { idOfOther, joinedEvents, newDelivery } from "../store/drizzle/deliveries.ts";
-import { isLockTimeout } from "./faults.ts";
+import { isLockTimeout, isStatementTimeout } from "./faults.ts";
 import { type Considered, FilterDecisions, noneConsidered, subjectOf } from "./filters.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { publishingLock } from "./positions.ts";
@@ -299,8 +299,12 @@ interface Parts {
   readonly suspects: ReadonlySet<string>;
 }
 
-/** The most events of one commit. */
+/** The most events of one commit. It is less after a statement that took long: events may have many subscribers. */
 const maxGathered = 256;
+/** After a statement of more than this time, the next one stores half as many events. */
+const longStatementMs = 3 * second;
+/** After a statement of less than this time, the next one may store twice as many events. */
+const shortStatementMs = second;
 /** The most bytes of the events of one commit. */
 const maxGatheredBytes = 2 * 1024 * 1024;
 
@@ -313,6 +317,8 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   /** Ends when the statement in progress and all queued ones have ended. */
   let tail: Promise<void> = Promise.resolve();
   let isScheduled = false;
+  /** The most events of the next commit. */
+  let most = maxGathered;
   const held = new HeldEvents(pool);
   const filters = new FilterDecisions();
 
@@ -330,11 +336,17 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     isScheduled = true;
     void enqueue(async () => {
       isScheduled = false;
-      const batch = nextBatch(gathered);
+      const batch = nextBatch(gathered, most);
       gathered = gathered.slice(batch.length);
       schedule();
       await keep(batch);
     });
+  };
+
+  /** Adapts the number of events of a commit to the time of the last statement, which stored `count` events. */
+  const adapt = (count: number, ms: number): void => {
+    if (ms > longStatementMs) most = Math.ceil(count / 2);
+    else if (ms < shortStatementMs) most = Math.min(2 * most, maxGathered);
   };
 
   const keep = async (group: readonly Waiting[], parts: Parts | null = null): Promise<void> => {
@@ -346,9 +358,11 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     if (batch.length === 0) return;
     const read = claimed.beginRead();
     const events = eventsOf(batch);
+    const begunAt = performance.now();
     try {
       const timeoutMs = parts === null ? lockTimeoutMs : partLockTimeoutMs;
       const stored = await storeMatching(pool, events, { publisher: owned.replica, filters, timeoutMs });
+      adapt(batch.length, performance.now() - begunAt);
       const outcomes = await outcomesOf(pool, events, stored);
       for (const [i, { event, reserveSlot, resolve, reject }] of batch.entries()) {
         const outcome = outcomes[i];
@@ -356,7 +370,12 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
         else if (outcome) resolve(storedEvent({ claimed, owned, read, reserveSlot }, event, outcome));
       }
     } catch (error) {
-      await keepParts(batch, error, parts);
+      if (isStatementTimeout(error) && batch.length > 1) {
+        // Nothing of it is stored. Fewer events take less time.
+        most = Math.ceil(batch.length / 8);
+        gathered = [...batch, ...gathered];
+        schedule();
+      } else await keepParts(batch, error, parts);
     } finally {
       read.end();
     }
@@ -418,11 +437,11 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
 
 const eventsOf = (batch: readonly Waiting[]) => batch.map(({ event }) => event);
 
-function nextBatch(gathered: readonly Waiting[]): readonly Waiting[] {
+function nextBatch(gathered: readonly Waiting[], most: number): readonly Waiting[] {
   let bytes = 0;
   const end = gathered.findIndex(({ event }, i) => {
     bytes += event.body.length;
-    return i > 0 && (i === maxGathered || bytes > maxGatheredBytes);
+    return i > 0 && (i === most || bytes > maxGatheredBytes);
   });
   return end === -1 ? gathered : gathered.slice(0, end);
 }

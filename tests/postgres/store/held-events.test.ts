@@ -1,15 +1,19 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { postgresDialect } from "../../../src/postgres/dialect.ts";
-import type { Postgres } from "../../../src/postgres/pool.ts";
+import { openPool, type Postgres } from "../../../src/postgres/pool.ts";
+import { eventPublisher } from "../../../src/postgres/publish.ts";
+import { ClaimedDeliveries } from "../../../src/postgres/queue.ts";
+import { OwnedShards } from "../../../src/postgres/shards.ts";
 import { eventTypeStore } from "../../../src/store/drizzle/event-types.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { hasPostgres, ownPostgres } from "../../support/postgres.ts";
-import { newEvent, storedAt, subscriber } from "../../support/store.ts";
+import { loggedDeliveries, newEvent, storedAt, subscriber } from "../../support/store.ts";
 
 setDefaultTimeout(60_000);
 
 /*
- * Events for which a transaction that does not end holds something. Those published together with them are stored.
+ * Events that cannot be stored together: for some of them a transaction that does not end holds something, or one
+ * statement for all of them takes too long.
  */
 
 const reserve = `INSERT INTO event_ids (id, seq, name, version, broadcaster_user_id, published_at, fingerprint, deliveries)
@@ -120,3 +124,37 @@ test.skipIf(!hasPostgres)("while an event type is registered, events are publish
   ended.resolve();
   await putting;
 });
+
+test.skipIf(!hasPostgres)(
+  "events that one statement cannot store in time are stored by several",
+  async () => {
+    const { store, pool, settings } = await ownPostgres();
+    const applicationId = await subscriber(store);
+    const impatient = openPool(settings, { connections: 1, statementTimeoutMs: 50 });
+    afterThisTest(() => impatient.close());
+    const counts: number[] = [];
+    /** The statement takes too long with more than three events. */
+    const slow: Postgres = {
+      ...pool,
+      orm: pool.orm,
+      run: (text, values = []) => {
+        if (!text.includes("INSERT INTO event_ids")) return pool.run(text, values);
+        const { length } = values[0] as unknown[];
+        counts.push(length);
+        return length > 3 ? impatient.run("SELECT pg_sleep(10)") : pool.run(text, values);
+      },
+    };
+    const events = eventPublisher(slow, new ClaimedDeliveries(), new OwnedShards());
+    const names = Array.from({ length: 40 }, (_, n) => `event-${n}`);
+    const published = await Promise.all(names.map((id) => events.publish(newEvent(id), () => false)));
+    expect(published.map(({ id, deliveries }) => [id, deliveries])).toEqual(names.map((id) => [id, 1]));
+    expect(counts.slice(0, 3)).toEqual([40, 5, 1]);
+    const kept = await loggedDeliveries(store, { application_id: applicationId });
+    expect(kept.map(({ event_id }) => event_id)).toEqual(names);
+    expect(kept.map(({ sequence }) => sequence)).toEqual(names.map((_, n) => n + 1));
+    // An event that alone takes too long is refused.
+    const never: Postgres = { ...slow, run: () => impatient.run("SELECT pg_sleep(10)") };
+    const refused = eventPublisher(never, new ClaimedDeliveries(), new OwnedShards());
+    await expect(refused.publish(newEvent("alone"), () => false)).rejects.toThrow("statement timeout");
+  },
+);

@@ -6,7 +6,10 @@ import type { EndpointQueue } from "./endpoint.ts";
 import { longestWaitMs } from "./judge.ts";
 import type { DeliveryContext, DeliveryIntake } from "./queue.ts";
 
-/** The number of scans after a publish with an unknown outcome. Together they last longer than its statement may. */
+/**
+ * The number of successful scans after a publish with an unknown outcome. Together they last longer than its statement
+ * may.
+ */
 const scansAfterUnknownOutcome = 15;
 /** The time between two of the scans after a publish with an unknown outcome. */
 const scanEveryMs = second;
@@ -65,9 +68,10 @@ export function createEndpointOwnership(
   const tryScanAll = () => scanAll().catch(logFailure);
 
   const scanRepeatedly = async (): Promise<void> => {
-    for (; scansLeft > 0 && !scheduler.hasEnded; scansLeft--) {
+    while (scansLeft > 0 && !scheduler.hasEnded) {
       await timers.pause(scanEveryMs);
-      if (!scheduler.hasEnded) await tryScanAll();
+      if (scheduler.hasEnded) break;
+      await scanAll().then(() => scansLeft--, logFailure);
     }
     scansLeft = 0;
   };
@@ -139,7 +143,7 @@ export function createEndpointOwnership(
     outcomeUnknown() {
       const isScanning = scansLeft > 0;
       scansLeft = scansAfterUnknownOutcome;
-      if (!isScanning) void queues.whileIncomplete(scanRepeatedly);
+      if (!isScanning) void queues.untilScanned(scanRepeatedly, scanRepeatedly);
     },
     wake,
     sendNow: (application) =>
@@ -163,7 +167,7 @@ export function createEndpointOwnership(
   return {
     requests,
     gained: (isGained) =>
-      queues.whileIncomplete(async () => {
+      queues.untilScanned(isGained, async () => {
         for (const endpoint of await store.endpoints.failing()) {
           if (!isGained(endpoint.application_id) || !ownership.holds(endpoint.application_id)) continue;
           queues.of(endpoint.application_id).restore(endpoint, now());

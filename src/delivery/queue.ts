@@ -16,7 +16,8 @@ const maxQueues = 20_000;
 /** The queues of all endpoints, by application. */
 export class EndpointQueues {
   readonly #queues = new Map<string, EndpointQueue>();
-  #scans = 0;
+  /** The scans that have not succeeded yet, by the key with which they are repeated. */
+  readonly #scans = new Set<unknown>();
 
   /** @param concurrency concurrent attempts per endpoint, unless its application sets another number */
   constructor(readonly concurrency: number) {}
@@ -26,17 +27,17 @@ export class EndpointQueues {
    * from there, so that newer deliveries do not overtake them.
    */
   get isComplete(): boolean {
-    return this.#scans === 0;
+    return this.#scans.size === 0;
   }
 
-  /** `isComplete` is false until `scan`, which reads the store, has ended. */
-  async whileIncomplete(scan: () => Promise<void>): Promise<void> {
-    this.#scans++;
-    try {
-      await scan();
-    } finally {
-      this.#scans--;
-    }
+  /**
+   * `isComplete` is false until `scan`, which reads the store, has succeeded. A scan that fails must be repeated with
+   * the same key.
+   */
+  async untilScanned(key: unknown, scan: () => Promise<void>): Promise<void> {
+    this.#scans.add(key);
+    await scan();
+    this.#scans.delete(key);
   }
 
   find(applicationId: string): EndpointQueue | undefined {

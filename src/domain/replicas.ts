@@ -83,7 +83,10 @@ export type EndpointNotification =
 
 /** The delivery engine, as its `Ownership` calls it. */
 export interface Deliverer {
-  /** Reads the pending deliveries of endpoints that this process now owns. */
+  /**
+   * Reads the pending deliveries of endpoints that this process now owns. Until this has succeeded with a function, no
+   * event is taken into memory: after a failure, call it again with the same one.
+   */
   gained(isGained: (applicationId: string) => boolean): Promise<void>;
   /** Forgets endpoints that this process no longer owns. The results of their attempts in progress are ignored. */
   lost(isLost: (applicationId: string) => boolean): void;
@@ -101,10 +104,11 @@ export interface Deliverer {
 
 /** The ownership of a process that is alone. `begin` is called before the first delivery. */
 export function soleOwnership(begin: () => Promise<void>): Ownership {
+  const isGained = () => true;
   return {
     async join(deliverer) {
       await begin();
-      await deliverer.gained(() => true);
+      await deliverer.gained(isGained);
     },
     async leave() {},
     holds: () => true,

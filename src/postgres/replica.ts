@@ -234,9 +234,10 @@ export class Replica implements Ownership {
   }
 
   async #gain(deliverer: Deliverer, shards: ReadonlySet<number>): Promise<void> {
+    const isGained = (application: string) => shards.has(shardOf(application));
     for (;;) {
       try {
-        return await deliverer.gained((application) => shards.has(shardOf(application)));
+        return await deliverer.gained(isGained);
       } catch {
         // Not logged: the check of the storage reports the fault.
         await Bun.sleep(beatMs);

@@ -5,6 +5,7 @@ import type { SendRequest, SendResult } from "../../src/delivery/send/send.ts";
 import { newSigningKey, readSigningKey } from "../../src/delivery/signature.ts";
 import { type Ownership, soleOwnership } from "../../src/domain/replicas.ts";
 import type { Store } from "../../src/domain/store.ts";
+import type { Timers } from "../../src/runtime/event-loop.ts";
 import { createLog } from "../../src/runtime/log.ts";
 import { withEffects } from "../../src/store/effects.ts";
 import { newEvent, storedAt } from "./store.ts";
@@ -35,6 +36,7 @@ interface Dispatching {
   readonly at?: number;
   /** The same, where the test sets the clock. */
   readonly clock?: { readonly ms: number };
+  readonly timers?: Timers;
 }
 
 /** The options of a dispatcher on its own, to which nothing else of the engine listens. */
@@ -64,6 +66,7 @@ export function dispatching(
     requestRecorded,
     at = storedAt,
     clock = { ms: at },
+    timers,
   }: Dispatching = {},
 ) {
   const now = () => clock.ms;
@@ -103,6 +106,7 @@ export function dispatching(
     random: () => 0.5,
     gatherMs: 5,
     ...(connections !== undefined && { connections }),
+    ...(timers !== undefined && { timers }),
     ...(requested !== undefined && { requested }),
     ...(requestRecorded !== undefined && { requestRecorded }),
   });

@@ -3,32 +3,48 @@ import type { SendRequest } from "../../../src/delivery/send/send.ts";
 import { newId } from "../../../src/domain/ids.ts";
 import { type Deliverer, type EndpointNotification, soleOwnership } from "../../../src/domain/replicas.ts";
 import type { Store } from "../../../src/domain/store.ts";
+import { minute, second } from "../../../src/domain/time.ts";
+import type { Timers } from "../../../src/runtime/event-loop.ts";
 import { dispatching, ok } from "../../support/dispatching.ts";
 import { emptyStore, newEvent, storedAt, subscriber } from "../../support/store.ts";
 import { someTurns, until } from "../../support/until.ts";
+import { settle, VirtualTime } from "../../support/virtual-time.ts";
 
-/** A dispatcher whose ownership the test settles. */
-async function owning() {
-  const { store } = emptyStore();
-  const application = await subscriber(store);
+/** A dispatcher whose ownership the test settles. Its look-ups of pending deliveries fail as long as `isFailing`. */
+async function owning({ timers }: { timers?: Timers } = {}) {
+  const { store: elsewhere } = emptyStore();
+  const application = await subscriber(elsewhere);
+  const pending = async () => {
+    if (state.isFailing) throw new Error("the database is away");
+    return elsewhere.deliveries.pending();
+  };
+  const store = { ...elsewhere, deliveries: { ...elsewhere.deliveries, pending } };
   const sole = soleOwnership(() => store.deliveries.releaseAll());
   const told: EndpointNotification[] = [];
-  const state = { holds: true, hasLease: true, told, deliverer: null as Deliverer | null, asked: 0 };
+  const state = {
+    holds: true,
+    hasLease: true,
+    isFailing: false,
+    told,
+    deliverer: null as Deliverer | null,
+    asked: 0,
+  };
   const run = dispatching(store, {
     ownership: {
       ...sole,
       async join(deliverer) {
-        state.deliverer = deliverer;
         await sole.join(deliverer);
+        state.deliverer = deliverer;
       },
       holds: () => state.holds,
       hasLease: () => state.hasLease,
       notify: (notification) => void told.push(notification),
     },
     requested: () => void state.asked++,
+    ...(timers !== undefined && { timers }),
   });
   await until(() => state.deliverer !== null);
-  return { application, state, elsewhere: store, ...run };
+  return { application, state, elsewhere, ...run };
 }
 
 test("nothing is sent without a lease; with it again, deliveries go on in order", async () => {
@@ -99,6 +115,47 @@ test("deliveries of an endpoint that another process owns are not sent; that pro
   expect(sent[2]?.sequence).toBe(3);
   sent[2]?.answer(ok);
   await stop();
+});
+
+test("after a gain whose look-up failed, no event overtakes those that wait in the store", async () => {
+  const { state, elsewhere, sent, publish, stop } = await owning();
+  await elsewhere.events.publish(newEvent("older"), () => false);
+  const all = () => true;
+  state.isFailing = true;
+  await expect(state.deliverer?.gained(all)).rejects.toThrow("away");
+  state.isFailing = false;
+  await publish("newer");
+  await state.deliverer?.gained(all);
+  for (let i = 0; i < 2; i++) {
+    await until(() => sent.length > i);
+    sent[i]?.answer(ok);
+  }
+  expect(sent.map(({ sequence }) => sequence)).toEqual([1, 2]);
+  await stop();
+});
+
+test("an event whose publishing got no answer is not overtaken, however long the database is away then", async () => {
+  const time = new VirtualTime();
+  const { state, elsewhere, dispatcher, sent, publish, stop } = await owning({ timers: time.timers });
+  await elsewhere.events.publish(newEvent("unanswered"), () => false);
+  state.isFailing = true;
+  dispatcher.outcomeUnknown();
+  await time.pass(minute, settle);
+  state.isFailing = false;
+  await publish("next");
+  await someTurns();
+  await time.pass(2 * second, settle);
+  for (let i = 0; i < 2; i++) {
+    await until(() => sent.length > i);
+    sent[i]?.answer(ok);
+  }
+  expect(sent.map(({ sequence }) => sequence)).toEqual([1, 2]);
+  const stopped = stop();
+  await until(async () => {
+    await time.pass(second, settle);
+    return dispatcher.stats.unrecorded === 0;
+  });
+  await stopped;
 });
 
 test("a replay for an endpoint of another process is notified to it, and makes it look for replays", async () => {

@@ -8,7 +8,7 @@ import { program, type ServerProcess, serve } from "../support/process.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { users } from "../support/real-data.ts";
-import { ownDirectory } from "../support/server.ts";
+import { adminKey, ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*
@@ -106,6 +106,29 @@ test.skipIf(!isLinux)(
     expect(client.isClosed).toBe(false);
     await server.end("SIGKILL");
     await reading;
+  },
+  60_000,
+);
+
+test.skipIf(!isLinux)(
+  "findings need a thread, which is not started without descriptors: Bun would end the process",
+  async () => {
+    await begin();
+    const admin = new RawClient(server.adminUrl);
+    const find = () =>
+      admin.send(
+        `GET /admin/v1/findings HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${adminKey}\r\n\r\n`,
+      );
+    const [before] = await find().answers();
+    expect([before?.status, before?.body]).toEqual([200, expect.not.stringContaining("too many open files")]);
+    // Findings are cached for so long.
+    await Bun.sleep(10_000);
+    open("");
+    await until(() => openDescriptors() === descriptors);
+    const [, answer] = await find().answers(2);
+    expect([answer?.status, answer?.body]).toEqual([200, expect.stringContaining("too many open files")]);
+    await until(() => openDescriptors() <= (descriptors * 3) / 4);
+    await othersAreServed();
   },
   60_000,
 );

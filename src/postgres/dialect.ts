@@ -41,8 +41,10 @@ export function postgresDialect(db: Postgres): Dialect {
     putsRowByRow: false,
     attempt,
     isOneOf,
-    isPendingOf: (applicationId) =>
-      sql`${deliveries.application_id} = ${applicationId} AND ${deliveries.status} = 'pending'`,
+    isPendingOf: (applicationId, most) =>
+      sql`${deliveries.status} = 'pending' AND ${deliveries.seq} IN (
+        SELECT seq FROM deliveries WHERE application_id = ${applicationId} AND status = 'pending'
+        ORDER BY next_attempt_at DESC, seq DESC LIMIT ${most})`,
     waitingOf(removed, most) {
       const { subscription_id } = deliveries;
       const isTheirs = isOneOf(

@@ -106,8 +106,11 @@ export interface Dialect {
   attempt(orm: Orm, work: () => Work<void>): Work<Error | null>;
   /** Condition: a column has one of these values. There may be many, or one placeholder for the list. */
   isOneOf(column: PgColumn, values: readonly (string | number)[] | Placeholder): SQL;
-  /** Condition: a delivery of this application is pending. */
-  isPendingOf(applicationId: string): SQL;
+  /**
+   * Condition: a delivery of this application is pending. On PostgreSQL, which ends long statements, at most the `most`
+   * deliveries that are due last.
+   */
+  isPendingOf(applicationId: string, most: number): SQL;
   /** Queries for the numbers of waiting deliveries of removed subscriptions, at most `most` each. */
   waitingOf(removed: readonly RemovedSubscriptions[], most: number): readonly SQL[];
   /** Locks the rows of a query until the transaction ends. On SQLite, which has one writer, this does nothing. */

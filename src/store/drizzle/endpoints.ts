@@ -6,8 +6,8 @@ import { type DomainError, ownerGone } from "../../domain/errors.ts";
 import type { RemovedSubscriptions } from "../../domain/subscriptions.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 
-/** The most deliveries canceled at once. Those of a longer backlog are canceled when they would be sent. */
-const cancelAtOnce = 10_000;
+/** The most deliveries that end at once. Those of a longer backlog end when they would be sent. */
+const endAtOnce = 10_000;
 
 /** The most retries made due when an endpoint is enabled. Later retries keep their schedule. */
 const retriesAtOnce = 10_000;
@@ -38,7 +38,7 @@ export function* cancelRemoved(
   const some = removed.filter(({ ids }) => ids.length > 0);
   if (some.length === 0) return;
   const canceled = { ...ended, status: "canceled", finished_at: now } as const;
-  for (const waiting of waitingOf(some, cancelAtOnce)) {
+  for (const waiting of waitingOf(some, endAtOnce)) {
     const isTheirs = and(isPending(tables), inArray(tables.deliveries.seq, waiting));
     yield* execute(orm.update(tables.deliveries).set(canceled).where(isTheirs));
   }
@@ -46,7 +46,8 @@ export function* cancelRemoved(
 
 /**
  * Ends the pending deliveries of an application, inside a transaction. They become `delivered` when it now uses only
- * its event stream, from which it can read them.
+ * its event stream, from which it can read them. On PostgreSQL, the dispatcher ends those of a longer backlog than
+ * `endAtOnce` when they would be sent.
  */
 export function* endPending(
   { tables: { deliveries }, isPendingOf }: Dialect,
@@ -56,7 +57,7 @@ export function* endPending(
   now: number,
 ): Work<void> {
   const end = { ...ended, status: as, finished_at: now };
-  yield* execute(orm.update(deliveries).set(end).where(isPendingOf(applicationId)));
+  yield* execute(orm.update(deliveries).set(end).where(isPendingOf(applicationId, endAtOnce)));
 }
 
 /**

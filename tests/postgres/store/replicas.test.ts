@@ -310,6 +310,24 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect([...ended]).toEqual([{ seq: 10_001, status: "canceled", next_attempt_at: null }]);
   });
 
+  test("of a long backlog of an application, a bounded part ends at once: what is due last", async () => {
+    const { pool } = await owner("one");
+    await pool.run(
+      `INSERT INTO deliveries (seq, id, event_seq, event_id, type, version, broadcaster_user_id, published_at,
+         application_id, subscription_id, sequence, status, attempts, next_attempt_at, attempt_log)
+       SELECT g, g, g, g, '', 1, 1, 0, 'one', 'one-1', g, 'pending', 0, CASE WHEN g > 5 THEN g ELSE 0 END, '{}'
+       FROM generate_series(1, 10006) g`,
+    );
+    const left = () =>
+      pool.run<{ seq: number }>("SELECT seq::float8 FROM deliveries WHERE status = 'pending'");
+    const end = () =>
+      pool.transact(({ orm }) => finished(endPending(postgresDialect(pool), orm, "one", "canceled", now)));
+    await end();
+    expect((await left()).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
+    await end();
+    expect([...(await left())]).toEqual([]);
+  });
+
   test("a retry that was recorded for an earlier generation of its endpoint is due at once, and so is a replay", async () => {
     const { pool, events, deliveries } = await owner("one");
     const shared = postgresDialect(pool);

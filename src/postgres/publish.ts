@@ -10,7 +10,7 @@ import type {
   StoredEvent,
 } from "../domain/deliveries.ts";
 import { BatchRefused, DomainError, inOneLine, unknownBroadcaster } from "../domain/errors.ts";
-import { newId } from "../domain/ids.ts";
+import { newId, newReplica } from "../domain/ids.ts";
 import { second } from "../domain/time.ts";
 import { idOfOther, joinedEvents, newDelivery } from "../store/drizzle/deliveries.ts";
 import { isLockTimeout, isStatementTimeout } from "./faults.ts";
@@ -34,7 +34,7 @@ interface FannedOut {
   readonly subscription_id: string;
   readonly sequence: number;
   readonly mode: DeliveryMode;
-  /** Whether this process has also published the subscription's previous delivery, or there is none. */
+  /** Whether this publisher has also published the subscription's previous delivery, or there is none. */
   readonly follows: boolean;
 }
 
@@ -142,7 +142,7 @@ SELECT g.n::float8, k.n IS NOT NULL AS is_new, EXISTS (SELECT FROM stale) AS is_
 FROM given g LEFT JOIN kept k ON k.n = g.n LEFT JOIN numbered d ON d.n = k.n
 ORDER BY d.seq NULLS LAST, g.n`;
 
-/** Stores events with their deliveries. `publisher` is the id of this process. */
+/** Stores events with their deliveries. `publisher` is the number of the publisher in this process. */
 function fanOut(
   connection: Queries,
   events: readonly NewEvent[],
@@ -319,6 +319,14 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   let isScheduled = false;
   /** The most events of the next commit. */
   let most = maxGathered;
+  /**
+   * The number of this publisher. Another one follows a statement with an unknown outcome, which may store its events
+   * late: later events are not taken into memory before those.
+   */
+  let publisher = owned.replica;
+  const outcomeUnknown = () => {
+    publisher = newReplica();
+  };
   const held = new HeldEvents(pool);
   const filters = new FilterDecisions();
 
@@ -361,7 +369,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     const begunAt = performance.now();
     try {
       const timeoutMs = parts === null ? lockTimeoutMs : partLockTimeoutMs;
-      const stored = await storeMatching(pool, events, { publisher: owned.replica, filters, timeoutMs });
+      const stored = await storeMatching(pool, events, { publisher, filters, timeoutMs });
       adapt(batch.length, performance.now() - begunAt);
       const outcomes = await outcomesOf(pool, events, stored);
       for (const [i, { event, reserveSlot, resolve, reject }] of batch.entries()) {
@@ -384,7 +392,10 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   /** Keeps what another transaction does not hold of a batch that has failed, so that only held events are refused. */
   const keepParts = async (batch: readonly Waiting[], error: unknown, known: Parts | null): Promise<void> => {
     const refuse = (reason: unknown) => batch.forEach(({ reject }) => void reject(reason));
-    if (!isLockTimeout(error)) return refuse(error);
+    if (!isLockTimeout(error)) {
+      outcomeUnknown();
+      return refuse(error);
+    }
     const until = known?.until ?? performance.now() + allPartsMs;
     const parts = known ?? { until, suspects: await held.suspects(eventsOf(batch)) };
     if (performance.now() > until) return refuse(error);
@@ -412,7 +423,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
         const read = claimed.beginRead();
         try {
           const outcomes = await pool.transact(async (transaction) => {
-            const by = { publisher: owned.replica, filters, timeoutMs: lockTimeoutMs };
+            const by = { publisher, filters, timeoutMs: lockTimeoutMs };
             const stored = await storeMatching(transaction, events, by);
             const all = await outcomesOf(transaction, events, stored);
             const refusals = all.map((one) => (one instanceof DomainError ? inOneLine(one) : null));
@@ -425,7 +436,10 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
           });
           return joinedEvents(stored);
         } catch (error) {
-          if (!isLockTimeout(error)) throw error;
+          if (!isLockTimeout(error)) {
+            if (!(error instanceof BatchRefused)) outcomeUnknown();
+            throw error;
+          }
           held.note(events, await held.suspects(events));
           throw eventHeld();
         } finally {

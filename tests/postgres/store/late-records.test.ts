@@ -10,7 +10,7 @@ import { tcpProxy } from "../../support/tcp-proxy.ts";
 setDefaultTimeout(60_000);
 
 /*
- * A record of results and states that arrives late at the server, or whose answer arrives late, after a later one.
+ * A record of results and states, or an event, that arrives late at the server, or whose answer arrives late.
  */
 
 /** A store whose connections lead through a proxy, with an application that is subscribed to user 1. */
@@ -74,5 +74,34 @@ test.skipIf(!hasPostgres).each([
     expect(await loggedDeliveries(store)).toMatchObject([
       { status: "delivered", attempts: { length: result.attempts + 1 } },
     ]);
+  },
+);
+
+test.skipIf(!hasPostgres)(
+  "an event whose statement arrives after it was given up is not overtaken by the next one",
+  async () => {
+    const { store, proxy } = await ownProxiedStore({ connections: 1, statementTimeoutMs: 500 });
+    const publish = async (id: string) => {
+      const behind: boolean[] = [];
+      const stored = await store.events.publish(newEvent(id), (_, isBehind = false) => {
+        behind.push(isBehind);
+        return !isBehind;
+      });
+      return { behind, taken: stored.taken.length };
+    };
+    const follows = { behind: [false], taken: 1 };
+    for (const id of ["first", "second"]) expect(await publish(id)).toEqual(follows);
+    const silent = proxy.silence("message");
+    const refused = publish("late").catch((error: unknown) => error);
+    const arrive = await silent;
+    expect(await refused).toMatchObject({ code: "unavailable" });
+    await arrive();
+    expect((await loggedDeliveries(store)).map(({ event_id }) => event_id)).toEqual([
+      "first",
+      "second",
+      "late",
+    ]);
+    expect(await publish("next")).toEqual({ behind: [true], taken: 0 });
+    expect(await publish("last")).toEqual(follows);
   },
 );

@@ -34,7 +34,7 @@ async function shortDay(page: string, ...args: string[]): Promise<Figures> {
     "--channels",
     "600",
     "--rate",
-    "40",
+    "20",
     "--next",
     next,
   ];

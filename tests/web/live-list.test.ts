@@ -11,7 +11,7 @@ const applications = 50;
 const eventsAtOnce = 4;
 /** 1,000 deliveries a second if the machine keeps up. */
 const betweenMs = 200;
-const longList = 3_000;
+const longList = 2_000;
 /** The most rows in the document, however long the list is. */
 const mostDrawn = 200;
 const timeout = 60_000;

@@ -256,7 +256,7 @@ export async function faultRun({
   subscribers = oneEach,
   concurrency = 1,
   backlog = 1_000,
-  pauseMs = 250,
+  pauseMs = 500,
   random = Math.random,
   failing = 0,
   faults,

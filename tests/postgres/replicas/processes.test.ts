@@ -91,7 +91,8 @@ describe.skipIf(!hasPostgres)("replicas", () => {
         for (const replica of replicas) await replica.start();
         await allServed();
       },
-      { count: 3 },
+      // So that each moment has requests and deliveries.
+      { count: 3, pauseMs: 250 },
     );
     expectPromises(report);
   });

@@ -31,8 +31,8 @@ const shrinking = { stepMs: 100, everyMs: minute };
 /** The pauses of merging the search index, whose steps are longer. */
 const tidying = { stepMs: 20, everyMs: 10 * second };
 
-/** The pauses of removing idempotency keys, all of which are removed in one step. */
-const hourly = { stepMs: 0, everyMs: hour };
+/** The pauses of removing idempotency keys, which are kept for days. */
+const hourly = { stepMs: 5, everyMs: hour };
 
 /** How long an order is kept: more than the 5 minutes of a pagination, because its use is noted only once a minute. */
 const orderKeepMs = 7 * minute;
@@ -60,7 +60,7 @@ export function maintenance({ store, ownership, settings, now, timers }: Mainten
   });
   return [
     inSteps("expired tokens", () => store.tokens.removeExpired(now())),
-    inSteps("idempotency keys", () => store.idempotency.removeExpired(now()).then(() => true), hourly),
+    inSteps("idempotency keys", async () => (await store.idempotency.removeExpired(now())) === 0, hourly),
     inSteps("notices", () => store.notices.prune(now() - noticeLimits.keepMs)),
     inSteps("audit", () => store.audit.prune(now() - auditMs)),
     inSteps("old statistics", () => store.statistics.prune(now())),

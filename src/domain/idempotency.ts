@@ -80,6 +80,6 @@ export interface IdempotencyStore {
    * another replica is processing publishes the same ids.
    */
   release(request: BegunRequest): Promise<void>;
-  /** Removes expired requests. Resolves to their number. */
+  /** Removes some expired requests. Resolves to their number: 0 when none is left. */
   removeExpired(now: number): Promise<number>;
 }

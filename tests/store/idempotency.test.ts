@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { maintenance } from "../../src/delivery/maintenance.ts";
 import { idempotencyMs } from "../../src/domain/deliveries.ts";
 import type { IdempotencyStore } from "../../src/domain/idempotency.ts";
-import { hour, second } from "../../src/domain/time.ts";
+import { hour, minute, second } from "../../src/domain/time.ts";
 import { ownStore, storedAt } from "../support/store.ts";
+import { until } from "../support/until.ts";
+import { settle, VirtualTime } from "../support/virtual-time.ts";
 
 const key = "key-1";
 const fingerprint = (body: string) => new Bun.CryptoHasher("sha256").update(body).digest();
@@ -41,4 +44,42 @@ describe("a key that was released", () => {
     expect(await keys.removeExpired(storedAt + idempotencyMs - 1)).toBe(0);
     expect(await keys.removeExpired(storedAt + idempotencyMs)).toBe(1);
   });
+});
+
+test("expired keys are removed in steps, so that a week of them is no single statement", async () => {
+  const { store } = await ownStore();
+  const { idempotency } = store;
+  const names = Array.from({ length: 1_001 }, (_, n) => `key-${n}`);
+  await Promise.all(names.map((name) => idempotency.begin(name, one, storedAt)));
+  const time = new VirtualTime();
+  const now = () => storedAt + idempotencyMs;
+  const removed: number[] = [];
+  const counting = {
+    ...idempotency,
+    async removeExpired(at: number) {
+      removed.push(await idempotency.removeExpired(at));
+      return removed.at(-1) ?? 0;
+    },
+  };
+  const settings = {
+    retention: { deliveredMs: 0, failedMs: 0, bodiesMs: 0 },
+    maxDataBytes: null,
+    auditMs: 0,
+  };
+  const services = maintenance({
+    store: { ...store, idempotency: counting },
+    ownership: { leads: () => true },
+    settings,
+    now,
+    timers: time.timers,
+  });
+  const stop = new AbortController();
+  const running = services.find(({ name }) => name === "idempotency keys")?.run(stop.signal);
+  await until(async () => {
+    await time.pass(minute, settle);
+    return removed.length === 3;
+  });
+  expect(removed).toEqual([1_000, 1, 0]);
+  stop.abort();
+  await running;
 });

@@ -2,6 +2,9 @@ import { and, eq, inArray, isNull, lte, sql } from "drizzle-orm";
 import { expiredSince, type IdempotencyStore, knownRequest, released } from "../../domain/idempotency.ts";
 import { type Dialect, execute } from "./dialect.ts";
 
+/** The most keys that one step removes, because PostgreSQL ends long statements. */
+const stepRows = 1_000;
+
 export function idempotencyStore(db: Dialect): IdempotencyStore {
   const { orm, tables, write } = db;
   const { idempotencyKeys: keys } = tables;
@@ -53,8 +56,10 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
     },
     removeExpired: (now) =>
       db.runEach(function* (orm) {
-        const expired = orm.delete(keys).where(lte(keys.first_seen_at, expiredSince(now)));
-        return (yield* execute(expired.returning({ key: keys.key }))).length;
+        const isExpired = lte(keys.first_seen_at, expiredSince(now));
+        const some = orm.select({ key: keys.key }).from(keys).where(isExpired).limit(stepRows);
+        const removed = orm.delete(keys).where(and(inArray(keys.key, some), isExpired));
+        return (yield* execute(removed.returning({ key: keys.key }))).length;
       }),
   };
 }

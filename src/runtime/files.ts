@@ -10,6 +10,7 @@ import {
   statSync,
 } from "node:fs";
 import { promisify } from "node:util";
+import { DomainError } from "../domain/errors.ts";
 
 /** Reads a small file or pipe. Throws a `TypeError` whose message continues "FILE, which", such as "does not exist". */
 export function smallFile(path: string, mostBytes: number): string {
@@ -125,4 +126,29 @@ export function openDescriptors(): number | null {
   } catch {
     return null;
   }
+}
+
+/**
+ * The share of descriptors that must be free for a thread. It opens only a few, but beside it connections may be
+ * accepted.
+ */
+const freePart = 1 / 8;
+
+/** The limit of descriptors, read with the first call: later there may be no descriptor to read it. */
+let limit: { readonly descriptors: number | null } | null = null;
+
+/**
+ * Throws `unavailable` if descriptors are scarce. To be called before a thread is started, and before a `fetch`, whose
+ * first call in a process starts Bun's: Bun ends the process when a new thread finds no descriptor.
+ */
+export function requireFreeDescriptors(): void {
+  limit ??= { descriptors: descriptorLimit() };
+  const { descriptors } = limit;
+  if (descriptors === null) return;
+  // Without a free descriptor, the open ones cannot be counted on every system.
+  const free = descriptors - (openDescriptors() ?? descriptors);
+  if (free >= descriptors * freePart) return;
+  const message =
+    "There are too many open files and connections: raise the limit (ulimit -n; LimitNOFILE= of systemd)";
+  throw new DomainError("unavailable", message);
 }

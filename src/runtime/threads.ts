@@ -8,7 +8,7 @@ import {
 import { StoreError } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
 import { batchedPerTick } from "./event-loop.ts";
-import { descriptorLimit, openDescriptors } from "./files.ts";
+import { requireFreeDescriptors } from "./files.ts";
 import { createLog, type ErrorEvent, type Log, type LogLevel } from "./log.ts";
 
 /** The contract between a thread and the thread that starts it. The types of both ends are derived from it. */
@@ -69,34 +69,12 @@ export interface Thread<Contract extends ThreadContract> {
   end(): void;
 }
 
-/**
- * The share of descriptors that must be free to start a thread. A thread opens only a few, but beside it connections
- * may be accepted.
- */
-const freePart = 1 / 8;
-
-/** The limit of descriptors, read with the first thread: later there may be no descriptor to read it. */
-let limit: { readonly descriptors: number | null } | null = null;
-
-/** Throws `unavailable` if descriptors are scarce: Bun ends the process when a thread finds none. */
-function requireDescriptors(): void {
-  limit ??= { descriptors: descriptorLimit() };
-  const { descriptors } = limit;
-  if (descriptors === null) return;
-  // Without a free descriptor, the open ones cannot be counted on every system.
-  const free = descriptors - (openDescriptors() ?? descriptors);
-  if (free >= descriptors * freePart) return;
-  const message =
-    "There are too many open files and connections: raise the limit (ulimit -n; LimitNOFILE= of systemd)";
-  throw new DomainError("unavailable", message);
-}
-
 /** Starts a thread and writes its log. Throws `unavailable` if there are too few descriptors. */
 export function startThread<Contract extends ThreadContract>(
   options: ThreadOptions<Contract>,
 ): Thread<Contract> {
   const { name, program, start, logLevel, log, failed, offered } = options;
-  requireDescriptors();
+  requireFreeDescriptors();
   const { promise: started, resolve, reject } = Promise.withResolvers<void>();
   /** Whether `end` or a failure has ended the thread. */
   let hasEnded = false;

@@ -20,10 +20,12 @@ const [descriptors, connections] = [256, 300];
 const limited = ["sh", "-c", `ulimit -n ${descriptors} && exec "$@"`, "sh", ...program];
 
 let server: ServerProcess;
-async function begin(isSecure = false): Promise<void> {
+async function begin(isSecure = false, args: readonly string[] = []): Promise<void> {
   const pair = isSecure ? selfSigned(ownDirectory(), "localhost") : null;
   const tls = pair ? ["--tls-cert", pair.cert, "--tls-key", pair.key] : [];
-  server = await serve(["--data", ownDirectory(), "--rate-limit", "0", ...tls], { command: limited });
+  server = await serve(["--data", ownDirectory(), "--rate-limit", "0", ...tls, ...args], {
+    command: limited,
+  });
   afterThisTest(() => server.end("SIGKILL"));
   await server.load("users", users.slice(0, 50));
 }
@@ -127,6 +129,26 @@ test.skipIf(!isLinux)(
     await until(() => openDescriptors() === descriptors);
     const [, answer] = await find().answers(2);
     expect([answer?.status, answer?.body]).toEqual([200, expect.stringContaining("too many open files")]);
+    await until(() => openDescriptors() <= (descriptors * 3) / 4);
+    await othersAreServed();
+  },
+  60_000,
+);
+
+test.skipIf(!isLinux)(
+  "the first request of the platform's keys needs a thread, too",
+  async () => {
+    // Nothing listens there.
+    const away = "http://127.0.0.1:1";
+    await begin(false, ["--jwks-url", `${away}/keys`, "--jwt-issuer", away, "--jwt-audience", "onair"]);
+    const client = new RawClient(server.publicUrl);
+    const head = Buffer.from(JSON.stringify({ alg: "RS256", kid: "1" })).toString("base64url");
+    open("");
+    await until(() => openDescriptors() === descriptors);
+    const authorization = `Authorization: Bearer ${head}.e30.e30`;
+    client.send(`GET /public/v1/users HTTP/1.1\r\nHost: localhost\r\n${authorization}\r\n\r\n`);
+    const [answer] = await client.answers();
+    expect(answer?.status).toBe(503);
     await until(() => openDescriptors() <= (descriptors * 3) / 4);
     await othersAreServed();
   },

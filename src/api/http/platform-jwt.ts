@@ -11,6 +11,7 @@ import { idIn } from "../../domain/ids.ts";
 import type { Store } from "../../domain/store.ts";
 import { minute, second } from "../../domain/time.ts";
 import { parseScopes, type Scope } from "../../domain/tokens.ts";
+import { requireFreeDescriptors } from "../../runtime/files.ts";
 import type { Caller } from "./context.ts";
 import { readBytes } from "./input.ts";
 
@@ -142,6 +143,7 @@ function scopesOf({ scope }: JWTPayload): readonly Scope[] {
 
 /** Fetches the key set without redirects and with a size limit. */
 async function fetchKeySet(url: string, options: RequestInit): Promise<Response> {
+  requireFreeDescriptors();
   const response = await fetch(url, { ...options, redirect: "error" });
   const bytes = await readBytes(response, maxKeySetBytes);
   return new Response(Buffer.from(bytes), { status: response.status });

@@ -91,9 +91,10 @@ function storeFault(thrown: unknown): unknown {
   // A text with U+0000, which PostgreSQL cannot store.
   if (codeOf(error) === "22021")
     return new DomainError("invalid_parameter", "A text must not contain U+0000");
-  // 57014: canceled by the statement timeout. 55P03: canceled by the lock timeout.
+  // 57014: canceled by the statement timeout. 55P03: canceled by the lock timeout. 25P03, 25P04: the connection was
+  // closed, because its transaction was idle or took too long.
   const isPassing = storageFaultOf(error) !== null || isConflictOfWork(error);
-  if (!isPassing && !/^(53|57014$|55P03$)/.test(codeOf(error))) return error;
+  if (!isPassing && !/^(53|57014$|55P03$|25P0[34]$)/.test(codeOf(error))) return error;
   const message = "The database is not available now. Try again in a moment.";
   return Object.assign(new DomainError("unavailable", message, { retryAfterSeconds: 5 }), { cause: error });
 }

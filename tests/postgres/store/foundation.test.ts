@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { StoreError } from "../../../src/domain/store.ts";
+import { explainedFault } from "../../../src/postgres/faults.ts";
 import { appliedSteps, migrateDatabase, schemaSteps } from "../../../src/postgres/migrations.ts";
 import { openPool, type Postgres } from "../../../src/postgres/pool.ts";
 import { openPostgres, openPostgresReader } from "../../../src/postgres/store.ts";
@@ -136,6 +137,18 @@ describe.skipIf(!hasPostgres)("a pool", () => {
     });
     await expect(failing).rejects.toThrow("no");
     expect(await pool.run("SELECT key FROM settings")).toEqual([{ key: "kept" }]);
+  });
+
+  test("of a process that was suspended in a transaction, until the server ended it: the caller gets 503", async () => {
+    const { pool } = await filled();
+    const suspended = pool.transact(async ({ run }) => {
+      await run("SET LOCAL idle_in_transaction_session_timeout = 20");
+      Bun.sleepSync(300);
+      await run("SELECT 1");
+    });
+    const error = await suspended.catch((thrown: unknown) => explainedFault(thrown, () => {}));
+    expect(error).toMatchObject({ code: "unavailable", cause: { errno: "25P03" } });
+    expect(await pool.run("SELECT 1 AS n")).toEqual([{ n: 1 }]);
   });
 
   test("repeats a transaction that a deadlock has undone", async () => {

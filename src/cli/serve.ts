@@ -2,7 +2,7 @@ import { newReplica } from "../domain/ids.ts";
 import { awsVariables } from "../operations/backups/destination.ts";
 import { cFunctions } from "../runtime/c-library.ts";
 import { isThisMachineAlone } from "../runtime/client-address.ts";
-import { descriptorLimit } from "../runtime/files.ts";
+import { descriptorLimit } from "../runtime/descriptors.ts";
 import { createLog, type Log, logFormats, logLevels } from "../runtime/log.ts";
 import { fileLines, LogOutput } from "../runtime/log-output.ts";
 import { commit, version } from "../runtime/version.ts";

@@ -7,8 +7,8 @@ import {
 } from "../domain/errors.ts";
 import { StoreError } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
+import { requireFreeDescriptors } from "./descriptors.ts";
 import { batchedPerTick } from "./event-loop.ts";
-import { requireFreeDescriptors } from "./files.ts";
 import { createLog, type ErrorEvent, type Log, type LogLevel } from "./log.ts";
 
 /** The contract between a thread and the thread that starts it. The types of both ends are derived from it. */

@@ -1,8 +1,8 @@
 import type { EngineStats } from "../../delivery/engine.ts";
 import type { ConnectionUse, Exemplar, Histogram } from "../../domain/statistics.ts";
 import { second } from "../../domain/time.ts";
+import { descriptorLimit, openDescriptors } from "../../runtime/descriptors.ts";
 import { inTime } from "../../runtime/event-loop.ts";
-import { descriptorLimit, openDescriptors } from "../../runtime/files.ts";
 import { noSpans, type SpanCounts } from "../../runtime/tracing.ts";
 import { commit, version } from "../../runtime/version.ts";
 import { accepts } from "../http/content.ts";

@@ -1,6 +1,6 @@
 import { second } from "../../domain/time.ts";
 import { cFunctions } from "../../runtime/c-library.ts";
-import { descriptorLimit, openDescriptors } from "../../runtime/files.ts";
+import { descriptorLimit, openDescriptors } from "../../runtime/descriptors.ts";
 import { once } from "../../runtime/lazily.ts";
 import type { Log } from "../../runtime/log.ts";
 

@@ -11,7 +11,7 @@ import { idIn } from "../../domain/ids.ts";
 import type { Store } from "../../domain/store.ts";
 import { minute, second } from "../../domain/time.ts";
 import { parseScopes, type Scope } from "../../domain/tokens.ts";
-import { requireFreeDescriptors } from "../../runtime/files.ts";
+import { requireFreeDescriptors } from "../../runtime/descriptors.ts";
 import type { Caller } from "./context.ts";
 import { readBytes } from "./input.ts";
 

@@ -1,4 +1,13 @@
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterThisTest } from "./after-tests.ts";
 import { temporaryDirectory } from "./server.ts";
@@ -61,6 +70,26 @@ probe?.remove();
 /** Whether there can be one: mounting it needs root on Linux. */
 export const canMount = probe !== null;
 if (!canMount) console.warn("SKIPPED: no file system can be mounted here: FULL DISKS ARE NOT TESTED.");
+
+/** Whether `hangFor` can be used here. */
+export const canHang = canMount && existsSync("/dev/fuse");
+
+/**
+ * In a test: mounts a file system in which each system call waits, as on a network whose server is away. The calls fail
+ * after this number of seconds, or at the end of the test.
+ */
+export async function hangFor(path: string, seconds: number): Promise<void> {
+  // The kernel waits for a program that serves the file system, as long as the device is open.
+  const script = `exec 9<>/dev/fuse; mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 hung "$0"; echo; exec sleep ${seconds}`;
+  const holder = Bun.spawn(["sh", "-ec", script, path], { stdout: "pipe" });
+  afterThisTest(async () => {
+    holder.kill();
+    await holder.exited;
+    Bun.spawnSync(["umount", "--lazy", path]);
+  });
+  const { value } = await holder.stdout.getReader().read();
+  if (!value) throw new Error("a file system that hangs could not be mounted");
+}
 
 const ballastOn = (mount: string) => join(mount, "ballast");
 

@@ -28,7 +28,7 @@ import {
 } from "./destination.ts";
 import { backupDirectory, partialSize, removePartials, syncPartial } from "./files.ts";
 import { KeptList, outdated, shownKept } from "./kept-list.ts";
-import { openDestination, requireUsable, tooSmallFor } from "./open-destination.ts";
+import { openDestination, requireUsable, silentDirectory, tooSmallFor } from "./open-destination.ts";
 import { type Announce, BackupSchedule, BackupWatch } from "./schedule.ts";
 
 /** The backups of a server. `state` is null when other software makes them. */
@@ -50,7 +50,7 @@ export const externalBackups: BackupKeeper = {
   find: refuse,
   content: refuse,
   remove: refuse,
-  stop() {},
+  async stop() {},
 };
 
 /** The settings of backups. */
@@ -67,7 +67,7 @@ export interface BackupConfig {
 /** The interval of checks whether a backup is due. */
 export const backupCheckMs = 10 * second;
 
-/** How long a start and a check wait for the destination, such as a mounted directory whose server is away. */
+/** How long a start, a check and a stop wait for the destination, such as a mounted directory whose server is away. */
 const destinationMs = 5 * second;
 
 /** The destination of the backups of a data directory. */
@@ -202,14 +202,14 @@ export class Backups {
    */
   async begun(): Promise<this> {
     const { data, destination, isHeld } = this.#options;
-    this.#removePartials(backupDirectory(data));
+    await this.#removePartials(backupDirectory(data));
     if (destination.kind !== "directory") return this;
     const listed = this.#list.refresh().then(
       () => true,
       () => false,
     );
     const isOurs = await inTime(listed, destinationMs);
-    if (isOurs && !(await isHeld?.())) this.#removePartials(destination.directory);
+    if (isOurs && !(await isHeld?.())) await this.#removePartials(destination.directory);
     return this;
   }
 
@@ -227,8 +227,9 @@ export class Backups {
   async check(): Promise<void> {
     if (this.#isStopped) return;
     const { known, newestAt } = this.#list;
-    // First, because a destination that hangs never lets the check or a backup in progress come to an end.
-    if (known !== null) this.#watch.check(newestAt);
+    // First, because a destination that hangs never lets the check or a backup in progress come to an end. While the
+    // check before this one waits for the first list, no backup is known, and the age is the time since the start.
+    if (known !== null || this.#checking) this.#watch.check(newestAt);
     this.#checking ??= this.#check().finally(() => {
       this.#checking = null;
     });
@@ -240,12 +241,15 @@ export class Backups {
   async #check(): Promise<void> {
     if (this.#isStopped || this.#running) return;
     if (this.#list.known === null && this.#schedule?.isDue(null) === false) return;
+    const listing = this.#list.list();
+    const { destination } = this.#options;
     try {
-      await this.#list.list();
+      // Requests to a destination on the network have time limits of their own.
+      if (destination.kind === "directory" && (await inTime(listing, destinationMs)) === null)
+        this.#notListed(silentDirectory(destination.directory));
+      await listing;
     } catch (error) {
-      if (this.#isStopped) return;
-      this.#options.log.failure("backup.not_listed", error);
-      if (this.#schedule && this.#list.known === null) this.#hasFailed(error, false);
+      this.#notListed(error);
     }
     const { known, newestAt } = this.#list;
     if (known === null || this.#isStopped) return;
@@ -253,6 +257,12 @@ export class Backups {
     if (this.#schedule && (await this.#options.isHeld?.())) return;
     // `begin` logs and reports the failure.
     if (this.#schedule?.isDue(newestAt)) await this.begin(false).catch(() => {});
+  }
+
+  #notListed(error: unknown): void {
+    if (this.#isStopped) return;
+    this.#options.log.failure("backup.not_listed", error);
+    if (this.#schedule && this.#list.known === null) this.#hasFailed(error, false);
   }
 
   /**
@@ -324,14 +334,15 @@ export class Backups {
     this.#failed = this.#failed.filter((one) => one.id !== id);
   }
 
-  /** Cancels the running backup and removes its file. */
-  stop(): void {
+  /** Cancels the running backup and removes its files; when their directory hangs, a later start removes them. */
+  async stop(): Promise<void> {
     this.#isStopped = true;
     this.#endWait();
-    if (!this.#running) return;
-    this.#running.end();
-    this.#removePartialsOf(this.#running.id);
+    const running = this.#running;
+    if (!running) return;
     this.#running = null;
+    running.end();
+    await this.#removePartialsOf(running.id);
   }
 
   #newBackup(): NewBackup {
@@ -339,19 +350,18 @@ export class Backups {
     return { data, destination, recipients, id: this.#newId() };
   }
 
-  /** Logs a failure: a missing disk, for example, must not stop the server. */
-  #removePartials(directory: string, id?: string): void {
-    try {
-      removePartials(directory, id);
-    } catch (error) {
+  /** Resolves within five seconds. Logs a failure: a missing disk, for example, must not stop the server. */
+  async #removePartials(directory: string, id?: string): Promise<void> {
+    const removed = removePartials(directory, id).catch((error) => {
       this.#options.log.warn("backup.not_removed", errorFields(error));
-    }
+    });
+    await inTime(removed, destinationMs);
   }
 
-  #removePartialsOf(id: string): void {
+  async #removePartialsOf(id: string): Promise<void> {
     const { data } = this.#options;
-    for (const directory of new Set([backupDirectory(data), destinationDirectory(this.#options)]))
-      this.#removePartials(directory, id);
+    const directories = new Set([backupDirectory(data), destinationDirectory(this.#options)]);
+    await Promise.all([...directories].map((directory) => this.#removePartials(directory, id)));
   }
 
   async #all(): Promise<Backup[]> {
@@ -384,7 +394,7 @@ export class Backups {
     } catch (error) {
       if (this.#isStopped) return;
       // A thread that has crashed leaves its partial files.
-      this.#removePartialsOf(id);
+      await this.#removePartialsOf(id);
       log.failure("backup.failed", error, { id });
       const failed = { ...(await running.current()), error: publicMessage(error), finished_at: now() };
       this.#failed = [{ ...failed, status: "failed" as const }, ...this.#failed].slice(

@@ -1,13 +1,4 @@
-import fs, {
-  closeSync,
-  constants,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import fs, { closeSync, constants, fsyncSync, mkdirSync, openSync, renameSync } from "node:fs";
 import { basename, join } from "node:path";
 
 /*
@@ -66,14 +57,14 @@ export function keepPartial(directory: string, partial: string, name: string): v
 }
 
 /** Removes the files of all incomplete backups, or only of the one with this id. */
-export function removePartials(directory: string, id = ""): void {
-  for (const name of namesIn(directory))
-    if (name.startsWith(id) && partialName.test(name)) rmSync(join(directory, name), { force: true });
+export async function removePartials(directory: string, id = ""): Promise<void> {
+  const partial = (await namesIn(directory)).filter((name) => name.startsWith(id) && partialName.test(name));
+  await Promise.all(partial.map((name) => fs.promises.rm(join(directory, name), { force: true })));
 }
 
-function namesIn(directory: string): string[] {
+async function namesIn(directory: string): Promise<string[]> {
   try {
-    return readdirSync(directory);
+    return await fs.promises.readdir(directory);
   } catch (error) {
     if (isMissing(error)) return [];
     throw error;
@@ -82,10 +73,7 @@ function namesIn(directory: string): string[] {
 
 /** All complete backups. */
 export async function wholeBackups(directory: string): Promise<KeptBackup[]> {
-  const names = await fs.promises.readdir(directory).catch((error) => {
-    if (isMissing(error)) return [];
-    throw error;
-  });
+  const names = await namesIn(directory);
   const found = await Promise.all(names.map((name) => wholeBackup(directory, name)));
   return found.filter((one) => one !== null);
 }

@@ -50,6 +50,13 @@ export function explainedUse(error: unknown, directory: string): unknown {
   );
 }
 
+/** The error when a directory of backups does not respond in time, such as a mounted one whose server is away. */
+export const silentDirectory = (directory: string): DomainError =>
+  new DomainError(
+    "unavailable",
+    `The directory of the backups, ${directory}, does not respond. ${adviceFor("")}`,
+  );
+
 function adviceFor(code: string): string {
   if (/^(EACCES|EPERM|EROFS|ENOTDIR)$/.test(code))
     return "Give the user of the server the right to create, read and write it; under systemd, ReadWritePaths= must name it.";

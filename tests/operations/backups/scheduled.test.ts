@@ -2,7 +2,7 @@ import { describe, expect, spyOn, test } from "bun:test";
 import { closeSync, constants, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newId } from "../../../src/domain/ids.ts";
-import { day, hour, minute } from "../../../src/domain/time.ts";
+import { day, hour, minute, second } from "../../../src/domain/time.ts";
 import { BackupRun } from "../../../src/operations/backups/backups.ts";
 import {
   type AwsVariables,
@@ -25,6 +25,7 @@ import { keptLog } from "../../support/log.ts";
 import { run } from "../../support/process.ts";
 import { users } from "../../support/real-data.ts";
 import { Clock, json, ownDirectory, ownServer, type TestServer } from "../../support/server.ts";
+import { canHang, hangFor } from "../../support/small-disk.ts";
 import { until } from "../../support/until.ts";
 
 // Scheduled backups, and destinations outside the data directory, with a real server.
@@ -151,12 +152,38 @@ describe("a directory of backups that hangs, like a mount whose server is away,"
     await until(async () => (await notices(server)).includes("backup.overdue"));
   });
 
-  test("does not prevent the server from starting and stopping", async () => {
+  test("already at the start is reported once, then by age, and the server starts and stops", async () => {
+    const clock = new Clock();
     const place = ownDirectory();
     hang(place);
-    const server = await ownServer({ isOnSqlite: true, args: args(place) });
+    const { log, lines } = keptLog();
+    const server = await ownServer({ isOnSqlite: true, clock, log, args: args(place) });
     expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
+    await until(async () => (await notices(server)).includes("backup.failed"));
+    await server.app.backups.check();
+    expect(await notices(server)).toEqual(["backup.failed"]);
+    clock.advance(3 * hour);
+    await server.app.backups.check();
+    await until(async () => (await notices(server)).includes("backup.overdue"));
+    expect((await metrics(server))['backups_total{outcome="failed"}']).toBe(1);
+    const reported = (await lines()).filter((line) => line.includes("backup.not_listed"));
+    expect(reported).toEqual([expect.stringContaining(`${place}, does not respond. Check`)]);
     await server.stop();
+  });
+
+  test.skipIf(!canHang)("while a backup is begun does not keep the server from stopping", async () => {
+    const place = ownDirectory();
+    const server = await ownServer({ isOnSqlite: true, args: ["--backup-to", place] });
+    await hangFor(place, 30);
+    let hasBegun = false;
+    const isOver = () => {
+      hasBegun = true;
+    };
+    server.app.backups.begin().then(isOver, isOver);
+    const startedAt = performance.now();
+    await server.stop();
+    expect(hasBegun).toBe(false);
+    expect(performance.now() - startedAt).toBeLessThan(20 * second);
   });
 });
 

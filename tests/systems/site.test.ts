@@ -51,6 +51,7 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
         expect([path, await violations(tab, ["color-contrast"])]).toEqual([path, []]);
       }
     },
+    300_000,
   );
 
   test.each([false, true])(
@@ -124,6 +125,11 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
     const button = await tab.page.$eval("#theme", (one) => one.getAttribute("aria-label"));
     expect(button).toBe("Use light colours");
     expect(await tab.page.evaluate('localStorage.getItem("onair-theme")')).toBe("dark");
+    // A tab of its own, because each page of the other one starts in the theme that the test has given it.
+    const page = await tab.page.browserContext().newPage();
+    await page.goto(`${tab.base}/client`);
+    expect(await page.$eval("html", ({ dataset }) => dataset["theme"])).toBe("dark");
+    await page.close();
   });
 
   test("can be read without scripts, the list of pages included", async () => {

@@ -87,19 +87,27 @@ type Termination = "SIGTERM" | "SIGINT" | "SIGHUP";
 /** The time in which SIGINTs count as one Ctrl-C: `bun run` and npx forward the SIGINT that the terminal also sends. */
 const sameCtrlCMs = 500;
 
-/** Resolves at the first of `signals`. The same signal ends the process when it comes again. */
+/**
+ * Resolves at the first of `signals`. A second one ends the process. SIGHUP is counted apart from SIGTERM and SIGINT: a
+ * terminal may also send it when it closes.
+ */
 export function onTermination(
   signals: readonly Termination[] = ["SIGTERM", "SIGINT"],
   now: () => number = performance.now.bind(performance),
 ): Promise<Termination> {
   return new Promise((resolve) => {
+    const firsts = new Map<"stop" | "hangup", { readonly signal: Termination; readonly at: number }>();
     for (const signal of signals) {
-      process.once(signal, () => {
-        const firstAt = now();
-        process.on(signal, () => {
-          if (signal !== "SIGINT" || now() - firstAt > sameCtrlCMs) process.exit(1);
-        });
-        resolve(signal);
+      const kind = signal === "SIGHUP" ? "hangup" : "stop";
+      process.on(signal, () => {
+        const first = firsts.get(kind);
+        if (!first) {
+          firsts.set(kind, { signal, at: now() });
+          resolve(signal);
+          return;
+        }
+        const isBothCtrlC = first.signal === "SIGINT" && signal === "SIGINT";
+        if (!isBothCtrlC || now() - first.at > sameCtrlCMs) process.exit(1);
       });
     }
   });

@@ -84,28 +84,34 @@ test("version prints the commit, as text and as JSON, so that builds of one vers
 
 const waitingProgram = join(import.meta.dir, "../../src/cli/command.ts");
 
+type Signal = "SIGINT" | "SIGTERM" | "SIGHUP";
+
 /**
- * The exit code of a process that receives a signal twice, this many milliseconds apart by its clock; 7 if it
- * continues.
+ * The exit code of a process that receives two signals, this many milliseconds apart by its clock; 7 if it continues.
  */
-function exitCodeAfter(signal: "SIGINT" | "SIGTERM", apartMs: number): number | null {
+function exitCodeAfter(first: Signal, second: Signal, apartMs: number): number | null {
   const source = `
     const { onTermination } = await import(${JSON.stringify(waitingProgram)});
     let time = 0;
-    const terminated = onTermination(undefined, () => time);
-    process.emit("${signal}");
-    if (await terminated !== "${signal}") process.exit(8);
+    const terminated = onTermination(["SIGTERM", "SIGINT", "SIGHUP"], () => time);
+    process.emit("${first}");
+    if (await terminated !== "${first}") process.exit(8);
     time = ${apartMs};
-    process.emit("${signal}");
+    process.emit("${second}");
     process.exit(7);
   `;
   return Bun.spawnSync([process.execPath, "-e", source]).exitCode;
 }
 
 test("a second signal ends a command at once, unless it is the same Ctrl-C, repeated by bun run or npx", () => {
-  expect(exitCodeAfter("SIGINT", 20)).toBe(7);
-  expect(exitCodeAfter("SIGINT", 1_000)).toBe(1);
-  expect(exitCodeAfter("SIGTERM", 20)).toBe(1);
+  expect(exitCodeAfter("SIGINT", "SIGINT", 20)).toBe(7);
+  expect(exitCodeAfter("SIGINT", "SIGINT", 1_000)).toBe(1);
+  expect(exitCodeAfter("SIGTERM", "SIGTERM", 20)).toBe(1);
+  expect(exitCodeAfter("SIGTERM", "SIGINT", 20)).toBe(1);
+  expect(exitCodeAfter("SIGINT", "SIGTERM", 20)).toBe(1);
+  // A terminal that closes may send SIGHUP to a command that is already stopping.
+  expect(exitCodeAfter("SIGINT", "SIGHUP", 1_000)).toBe(7);
+  expect(exitCodeAfter("SIGHUP", "SIGHUP", 20)).toBe(1);
 });
 
 test("progress is a bar on a wide enough terminal, and a plain line elsewhere", () => {

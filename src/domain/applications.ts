@@ -178,6 +178,17 @@ export function receives(application: Receiving & Pick<Application, "disabled">)
   return !disabled && (delivery !== "webhook" || webhook_url !== null);
 }
 
+/**
+ * The status in which pending deliveries of an application end without being sent: it receives none, or it can read
+ * them from its event stream. null if they are sent.
+ */
+export function endOfPending(
+  application: Receiving & Pick<Application, "disabled">,
+): "canceled" | "delivered" | null {
+  if (!receives(application)) return "canceled";
+  return usesOnlyStream(application) ? "delivered" : null;
+}
+
 /** Whether an application receives its events, and the reason if not. */
 export const applicationStates = [
   "enabled",
@@ -480,9 +491,13 @@ export interface ApplicationStore {
   create(application: NewApplication): Promise<void>;
   /**
    * Changes these fields and returns the application. Its pending deliveries are canceled when it no longer receives
-   * any, and become `delivered` when it now uses only its event stream. Another URL, or `delivery: "stream"`, begins a
-   * new generation of its endpoint, as `endpoints.enable` does. Rejects with `locked` when a developer may not change a
-   * field, and with `invalid_parameter` as `changedWebhookHeaders` and `changedFilters` do.
+   * any, and become `delivered` when it now uses only its event stream. Of a long backlog a part may be left: call
+   * `endRest` once the dispatcher has been told. None of it is ever sent: before the application receives again, the
+   * rest ends. If that takes longer than some seconds, this rejects with `unavailable`, and the next call continues.
+   *
+   * Another URL, or `delivery: "stream"`, begins a new generation of its endpoint, as `endpoints.enable` does. Rejects
+   * with `locked` when a developer may not change a field, and with `invalid_parameter` as `changedWebhookHeaders` and
+   * `changedFilters` do.
    *
    * @param by the person who changes it; the operator by default
    */
@@ -492,6 +507,11 @@ export interface ApplicationStore {
     now: number,
     by?: "operator" | "developer",
   ): Promise<Application | null>;
+  /**
+   * Ends the pending deliveries that `update` has left, until none is left, some seconds have passed, or the
+   * application receives again.
+   */
+  endRest(id: string, now: number): Promise<void>;
   /**
    * Removes an application with its tokens and subscriptions, and cancels its pending deliveries. Resolves to false
    * when there is none. An application may have very many tokens, so it is disabled first and then loses them in

@@ -1,4 +1,4 @@
-import type { Application } from "../domain/applications.ts";
+import { type Application, endOfPending } from "../domain/applications.ts";
 import type { Topic } from "../domain/outcomes.ts";
 import type { Store } from "../domain/store.ts";
 import type { RemovedSubscriptions } from "../domain/subscriptions.ts";
@@ -31,6 +31,8 @@ interface Change<Args extends readonly unknown[], Result> {
   readonly deliveries?: (engine: DeliveryEffects, result: Result, ...args: Args) => void;
   /** Tells the engine after a failure, if the failed action may have stored a part of itself. */
   readonly interrupted?: (engine: DeliveryEffects, store: Nouns, ...args: Args) => Promise<void>;
+  /** Further work of the call, once all have been told. It may fail: then the change is made nevertheless. */
+  readonly afterwards?: (store: Pick<Nouns, "applications">, result: Result, ...args: Args) => Promise<void>;
 }
 
 /** What the engine does after a change. */
@@ -95,7 +97,14 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
   },
   applications: {
     create: "writes",
-    update: { callers: true, deliveries: (engine, updated, id) => changed(engine, id, updated) },
+    update: {
+      callers: true,
+      deliveries: (engine, updated, id) => changed(engine, id, updated),
+      async afterwards(store, updated, id, _, now) {
+        if (updated && endOfPending(updated) !== null) await store.applications.endRest(id, now);
+      },
+    },
+    endRest: "writes",
     remove: {
       callers: true,
       deliveries(engine, _, id) {
@@ -256,7 +265,10 @@ export function withEffects(way: Way): Store {
     const methods = Object.entries(entries).map(([verb, effect]) => {
       if (effect === "engine" && isLinked) return [verb, engineAlone];
       const method = (effect === "reads" || noun === "events" ? reads : writes)[verb] as Method;
-      return [verb, typeof effect === "string" ? method : telling(method, effect, way)];
+      return [
+        verb,
+        typeof effect === "string" ? method : continuing(telling(method, effect, way), effect, way),
+      ];
     });
     return Object.fromEntries(methods);
   };
@@ -277,6 +289,17 @@ const engineAlone: Method = async () => {
  * that a call passes one function of this file.
  */
 const statements = new WeakMap<Method, { readonly statement: Method; readonly explained: Explained }>();
+
+/** Returns the method with its further work. The main thread leaves that to the engine's. */
+function continuing(method: Method, { afterwards }: AnyChange, { reads, writes }: Way): Method {
+  if (!afterwards || writes !== reads) return method;
+  return async (...args) => {
+    const result = await method(...args);
+    // The store reports its faults itself.
+    await afterwards(writes, result, ...args).catch(() => {});
+    return result;
+  };
+}
 
 /** Returns the method with what it tells after its commit and before its answer. */
 function telling(method: Method, change: AnyChange, { deliveries, callersChanged, reads }: Way): Method {

@@ -50,6 +50,33 @@ test("callers are told of a change, and of a failed one that may be stored, befo
   expect(order).toEqual(["answer", "answer", "answer"]);
 });
 
+test("the rest of a long backlog ends once all are told, in the engine's thread alone, and may fail", async () => {
+  const { store } = await ownStore();
+  const id = await storedApplication(store);
+  const order: string[] = [];
+  const applications = {
+    ...store.applications,
+    async endRest(of: string): Promise<void> {
+      order.push(`rest of ${of === id}`);
+      throw new DomainError("unavailable", "The disk is full");
+    },
+  };
+  const own: Store = { ...store, applications };
+  const deliveries = { ...silent, applicationChanged: () => void order.push("engine") };
+  const callersChanged = () => void order.push("callers");
+  const told = withEffects({ reads: own, writes: own, deliveries, callersChanged });
+  const changed = (by: Store, disabled: boolean) => by.applications.update(id, { disabled }, storedAt);
+  expect(await changed(told, true)).toMatchObject({ disabled: true });
+  expect(order.splice(0)).toEqual(["engine", "callers", "rest of true"]);
+  await changed(told, false);
+  expect(order.splice(0)).toEqual(["engine", "callers"]);
+  // Without a server, nothing is told.
+  await changed(withEffects({ reads: own, writes: own }), true);
+  expect(order.splice(0)).toEqual(["rest of true"]);
+  await changed(withEffects({ reads: { ...own }, writes: own, callersChanged }), true);
+  expect(order).toEqual(["callers"]);
+});
+
 test("a linked store reads here, writes there, and leaves publishing and closing to the engine", async () => {
   const { store } = await ownStore();
   const calls: string[] = [];

@@ -2,31 +2,34 @@ import { and, eq, getTableColumns, gt, inArray, sql } from "drizzle-orm";
 import {
   type Application,
   type ApplicationStore,
+  endOfPending,
   goodClientSecrets,
   isSearch,
   type Rotation,
-  receives,
   replacedClientSecret,
   replacedWebhookSecret,
   requireUnlocked,
   type StoredSecrets,
   searched,
   secretsInForce,
-  usesOnlyStream,
   withFormerUrl,
 } from "../../domain/applications.ts";
 import { atAnotherUrl, enabledAgain } from "../../domain/endpoints.ts";
+import { DomainError } from "../../domain/errors.ts";
 import { changedFilters } from "../../domain/filters.ts";
-import { isoTime } from "../../domain/time.ts";
+import { isoTime, second } from "../../domain/time.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
 import { changedWebhookHeaders } from "../../domain/webhook-headers.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
-import { endPending, renewEndpoint, troubledEndpoints } from "./endpoints.ts";
+import { endAtOnce, endPending, renewEndpoint, troubledEndpoints } from "./endpoints.ts";
 import { removeMostOfApplication } from "./removal.ts";
 
 type Changes = Partial<Tables["applications"]["$inferInsert"]>;
 
-export function applicationStore(db: Dialect): ApplicationStore {
+/** The most pending deliveries that end in one transaction, and how long a call goes on with further ones. */
+const endingLimits = { most: endAtOnce, forMs: 5 * second };
+
+export function applicationStore(db: Dialect, { most, forMs } = endingLimits): ApplicationStore {
   const { orm, tables, transact, prepared, lock } = db;
   const { applications, subscriptions, tokens } = tables;
   const {
@@ -85,7 +88,8 @@ export function applicationStore(db: Dialect): ApplicationStore {
       return changed;
     });
 
-  const update: ApplicationStore["update"] = (id, changes, now, by = "operator") =>
+  /** Returns "not all ended", and has changed nothing else, when more has to end before the application receives. */
+  const tryUpdate = (...[id, changes, now, by]: Parameters<ApplicationStore["update"]>) =>
     transact(function* (orm) {
       const { webhook_url, webhook_headers, filters, filters_generation, owner_user_id, locked } =
         applications;
@@ -99,11 +103,18 @@ export function applicationStore(db: Dialect): ApplicationStore {
         filters_generation,
         owner_user_id,
         locked,
+        delivery,
+        disabled,
       };
       const query = orm.select(compared).from(applications).where(isIt(id));
       const [before] = yield* execute(lock(query, "update"));
       if (before && by === "developer") requireUnlocked(before.locked, changes);
       if (!before) return null;
+      const [endBefore, end] = [endOfPending(before), endOfPending({ ...before, ...changes })];
+      if (endBefore !== null && end !== endBefore) {
+        const haveAllEnded = yield* endPending(db, orm, id, { as: endBefore, now, most });
+        if (!haveAllEnded && end !== "canceled") return "not all ended";
+      }
       const { filters: filterChanges, ...others } = changes;
       const isAnother = changes.webhook_url !== undefined && changes.webhook_url !== before.webhook_url;
       const set = {
@@ -118,13 +129,31 @@ export function applicationStore(db: Dialect): ApplicationStore {
       const changed = yield* change(orm, id, set, now);
       if (!changed) return null;
       if (changed.owner_user_id !== before.owner_user_id) yield* endSessions(orm, id);
-      if (!receives(changed)) yield* endPending(db, orm, id, "canceled", now);
-      else if (usesOnlyStream(changed)) yield* endPending(db, orm, id, "delivered", now);
+      if (end !== null) yield* endPending(db, orm, id, { as: end, now, most });
       // The stream cannot fail.
       if (!isAnother && changes.delivery !== "stream") return changed;
       const state = isAnother ? atAnotherUrl : enabledAgain;
       const generation = yield* renewEndpoint(tables, orm, id, now, state);
       return generation === null ? changed : { ...changed, endpoint_generation: generation };
+    });
+
+  const update: ApplicationStore["update"] = async (...given) => {
+    const until = performance.now() + forMs;
+    do {
+      const updated = await tryUpdate(...given);
+      if (updated !== "not all ended") return updated;
+    } while (performance.now() < until);
+    const message = "The application has pending deliveries that have to end first. Try again in a moment.";
+    throw new DomainError("unavailable", message, { retryAfterSeconds: 1 });
+  };
+
+  /** Returns whether none is left to end. */
+  const endMore = (id: string, now: number) =>
+    transact(function* (orm) {
+      const query = orm.select({ delivery, webhook_url, disabled }).from(applications).where(isIt(id));
+      const [application] = yield* execute(lock(query, "no key update"));
+      const end = application ? endOfPending(application) : null;
+      return end === null || (yield* endPending(db, orm, id, { as: end, now, most }));
     });
 
   return {
@@ -143,6 +172,10 @@ export function applicationStore(db: Dialect): ApplicationStore {
       );
     },
     update,
+    async endRest(id, now) {
+      const until = performance.now() + forMs;
+      while (!(await endMore(id, now)) && performance.now() < until);
+    },
     async remove(id, now) {
       // From here on its tokens are refused, even if the removal is interrupted.
       if ((await update(id, { disabled: true }, now)) === null) return false;
@@ -150,7 +183,7 @@ export function applicationStore(db: Dialect): ApplicationStore {
       return transact(function* (orm) {
         const gone = orm.delete(applications).where(isIt(id)).returning({ id: applications.id });
         const isGone = (yield* execute(gone)).length > 0;
-        if (isGone) yield* endPending(db, orm, id, "canceled", now);
+        if (isGone) yield* endPending(db, orm, id, { as: "canceled", now, most });
         return isGone;
       });
     },

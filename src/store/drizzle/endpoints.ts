@@ -6,8 +6,8 @@ import { type DomainError, ownerGone } from "../../domain/errors.ts";
 import type { RemovedSubscriptions } from "../../domain/subscriptions.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 
-/** The most deliveries that end at once. Those of a longer backlog end when they would be sent. */
-const endAtOnce = 10_000;
+/** The most deliveries that end at once. */
+export const endAtOnce = 10_000;
 
 /** The most retries made due when an endpoint is enabled. Later retries keep their schedule. */
 const retriesAtOnce = 10_000;
@@ -26,8 +26,9 @@ const isWaiting = (tables: Tables, applicationId: string) =>
 const ended = { next_attempt_at: null, resume_at: null };
 
 /**
- * Cancels the waiting deliveries of removed subscriptions, inside a transaction. The dispatcher is notified for those
- * in its memory: it starts no more attempts, and records attempts in progress.
+ * Cancels the waiting deliveries of removed subscriptions, inside a transaction. Those of a longer backlog than
+ * `endAtOnce` are canceled when they would be sent. The dispatcher is notified for those in its memory: it starts no
+ * more attempts, and records attempts in progress.
  */
 export function* cancelRemoved(
   { tables, waitingOf }: Dialect,
@@ -45,19 +46,24 @@ export function* cancelRemoved(
 }
 
 /**
- * Ends the pending deliveries of an application, inside a transaction. They become `delivered` when it now uses only
- * its event stream, from which it can read them. On PostgreSQL, the dispatcher ends those of a longer backlog than
- * `endAtOnce` when they would be sent.
+ * Ends the pending deliveries of an application, inside a transaction, as `endOfPending` says. On PostgreSQL at most
+ * `most`, those that are due last; the others have to end before the application receives again. Returns whether none
+ * is left.
  */
 export function* endPending(
   { tables: { deliveries }, isPendingOf }: Dialect,
   orm: Orm,
   applicationId: string,
-  as: "canceled" | "delivered",
-  now: number,
-): Work<void> {
+  {
+    as,
+    now,
+    most = endAtOnce,
+  }: { readonly as: "canceled" | "delivered"; readonly now: number; readonly most?: number },
+): Work<boolean> {
   const end = { ...ended, status: as, finished_at: now };
-  yield* execute(orm.update(deliveries).set(end).where(isPendingOf(applicationId, endAtOnce)));
+  yield* execute(orm.update(deliveries).set(end).where(isPendingOf(applicationId, most)));
+  const left = orm.select({ seq: deliveries.seq }).from(deliveries).where(isPendingOf(applicationId, 1));
+  return (yield* execute(left.limit(1))).length === 0;
 }
 
 /**

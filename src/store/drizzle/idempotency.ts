@@ -57,7 +57,12 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
     removeExpired: (now) =>
       db.runEach(function* (orm) {
         const isExpired = lte(keys.first_seen_at, expiredSince(now));
-        const some = orm.select({ key: keys.key }).from(keys).where(isExpired).limit(stepRows);
+        const some = orm
+          .select({ key: keys.key })
+          .from(keys)
+          .where(isExpired)
+          .orderBy(keys.first_seen_at)
+          .limit(stepRows);
         const removed = orm.delete(keys).where(and(inArray(keys.key, some), isExpired));
         return (yield* execute(removed.returning({ key: keys.key }))).length;
       }),

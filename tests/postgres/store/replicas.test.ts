@@ -279,7 +279,7 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
       const shared = postgresDialect(pool);
       const removed = [{ application_id: "one", ids: ["one-1"] }];
       await finished(cancelRemoved(shared, transaction.orm, removed, now));
-      await finished(endPending(shared, transaction.orm, "two", "delivered", now));
+      await finished(endPending(shared, transaction.orm, "two", { as: "delivered", now }));
     });
     await deliveries.record(
       [...ours, ...theirs].map((one) => ended(one, "pending")),
@@ -321,7 +321,9 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     const left = () =>
       pool.run<{ seq: number }>("SELECT seq::float8 FROM deliveries WHERE status = 'pending'");
     const end = () =>
-      pool.transact(({ orm }) => finished(endPending(postgresDialect(pool), orm, "one", "canceled", now)));
+      pool.transact(({ orm }) =>
+        finished(endPending(postgresDialect(pool), orm, "one", { as: "canceled", now })),
+      );
     await end();
     expect((await left()).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
     await end();

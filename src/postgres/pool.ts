@@ -159,6 +159,8 @@ export interface Postgres extends Queries {
    */
   transact<T>(work: (transaction: Queries) => Promise<T>): Promise<T>;
   readonly use: ConnectionUse;
+  /** Whether the connections go through a pooler, so that the server ends late statements only in transactions. */
+  readonly isPooled: boolean;
   close(): Promise<void>;
 }
 
@@ -199,6 +201,7 @@ interface Sent {
 
 class DriverPool implements Postgres {
   readonly orm: Orm;
+  readonly isPooled: boolean;
   #sql: SQL;
   /** The host of `#sql`. */
   #host: Host;
@@ -231,7 +234,8 @@ class DriverPool implements Postgres {
     this.#timeoutMs = options.statementTimeoutMs ?? defaultTimeoutMs;
     const timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
     const limits = timeouts.map((name) => `SET LOCAL ${name} = ${this.#timeoutMs}`);
-    this.#begin = options.isPooled ? ["BEGIN", ...limits].join("; ") : "BEGIN";
+    this.isPooled = options.isPooled === true;
+    this.#begin = this.isPooled ? ["BEGIN", ...limits].join("; ") : "BEGIN";
     this.#patienceMs = (this.#timeoutMs || Number.POSITIVE_INFINITY) + graceMs;
     this.#host = settings;
     this.#isAtPrimary = settings.others.length === 0;

@@ -13,7 +13,7 @@ import { BatchRefused, DomainError, inOneLine, unknownBroadcaster } from "../dom
 import { newId, newReplica } from "../domain/ids.ts";
 import { second } from "../domain/time.ts";
 import { idOfOther, joinedEvents, newDelivery } from "../store/drizzle/deliveries.ts";
-import { isLockTimeout, isStatementTimeout } from "./faults.ts";
+import { DeadlineError, isLockTimeout, isStatementTimeout } from "./faults.ts";
 import { type Considered, FilterDecisions, noneConsidered, subjectOf } from "./filters.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { publishingLock } from "./positions.ts";
@@ -253,6 +253,12 @@ class HeldEvents {
   }
 }
 
+/** The refusal of an event that the database does not store in time. Nothing of it is stored. */
+function tooSlow(): DomainError {
+  const message = "The database takes too long to store events. Try again in a moment.";
+  return new DomainError("unavailable", message, { retryAfterSeconds: 5, isNothingKept: true });
+}
+
 /** The refusal of an event that is held. Nothing of it is stored. */
 function eventHeld(): DomainError {
   const message =
@@ -287,6 +293,8 @@ function earlierEvents(connection: Queries, ids: readonly string[]): Promise<Ear
 interface Waiting {
   readonly event: NewEvent;
   readonly reserveSlot: ReserveSlot;
+  /** When it was published, on the clock of the publisher. */
+  readonly since: number;
   resolve(stored: StoredEvent): void;
   reject(error: unknown): void;
 }
@@ -299,20 +307,30 @@ interface Parts {
   readonly suspects: ReadonlySet<string>;
 }
 
-/** The most events of one commit. It is less after a statement that took long: events may have many subscribers. */
+/** The most events of one commit. It is less after a statement timeout: events may have many subscribers. */
 const maxGathered = 256;
-/** After a statement of more than this time, the next one stores half as many events. */
-const longStatementMs = 3 * second;
-/** After a statement of less than this time, the next one may store twice as many events. */
-const shortStatementMs = second;
+/**
+ * After a statement of less than this time, the next one may store half as many events again; after a longer one, one
+ * more. It is half of the statement timeout.
+ */
+const shortStatementMs = 5 * second;
+/** How long events wait while statements are ended by their timeout. Then they are refused. */
+const longestWaitMs = 30 * second;
 /** The most bytes of the events of one commit. */
 const maxGatheredBytes = 2 * 1024 * 1024;
 
 /**
  * Group commit: while a statement stores events, further events are collected, and the next statement stores all of
  * them. One statement is in progress at a time, so that results arrive in the order of the commits.
+ *
+ * @param now a clock that is never set, in milliseconds
  */
-export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned: OwnedShards): EventStore {
+export function eventPublisher(
+  pool: Postgres,
+  claimed: ClaimedDeliveries,
+  owned: OwnedShards,
+  now = () => performance.now(),
+): EventStore {
   let gathered: Waiting[] = [];
   /** Ends when the statement in progress and all queued ones have ended. */
   let tail: Promise<void> = Promise.resolve();
@@ -326,6 +344,10 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   let publisher = owned.replica;
   const outcomeUnknown = () => {
     publisher = newReplica();
+  };
+  const refuseUnknown = (batch: readonly Waiting[], error: unknown) => {
+    outcomeUnknown();
+    refuse(batch, error);
   };
   const held = new HeldEvents(pool);
   const filters = new FilterDecisions();
@@ -351,10 +373,18 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     });
   };
 
-  /** Adapts the number of events of a commit to the time of the last statement, which stored `count` events. */
-  const adapt = (count: number, ms: number): void => {
-    if (ms > longStatementMs) most = Math.ceil(count / 2);
-    else if (ms < shortStatementMs) most = Math.min(2 * most, maxGathered);
+  /** After a statement that stored as many events as it may, the next one may store more. */
+  const storeMore = (ms: number): void => {
+    most = Math.min(ms < shortStatementMs ? Math.ceil(1.5 * most) : most + 1, maxGathered);
+  };
+
+  /** After a statement that did not store a batch in time, the next ones store fewer events, which takes less time. */
+  const storeFewer = (batch: readonly Waiting[]): void => {
+    most = Math.ceil(batch.length / 8);
+    const since = now() - longestWaitMs;
+    const late = gathered.filter((one) => one.since < since);
+    gathered = gathered.filter((one) => one.since >= since);
+    refuse(late, tooSlow());
   };
 
   const keep = async (group: readonly Waiting[], parts: Parts | null = null): Promise<void> => {
@@ -366,11 +396,13 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     if (batch.length === 0) return;
     const read = claimed.beginRead();
     const events = eventsOf(batch);
-    const begunAt = performance.now();
+    const begunAt = now();
+    let isStored = false;
     try {
       const timeoutMs = parts === null ? lockTimeoutMs : partLockTimeoutMs;
       const stored = await storeMatching(pool, events, { publisher, filters, timeoutMs });
-      adapt(batch.length, performance.now() - begunAt);
+      isStored = true;
+      if (group.length >= most) storeMore(now() - begunAt);
       const outcomes = await outcomesOf(pool, events, stored);
       for (const [i, { event, reserveSlot, resolve, reject }] of batch.entries()) {
         const outcome = outcomes[i];
@@ -378,28 +410,33 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
         else if (outcome) resolve(storedEvent({ claimed, owned, read, reserveSlot }, event, outcome));
       }
     } catch (error) {
-      if (isStatementTimeout(error) && batch.length > 1) {
-        // Nothing of it is stored. Fewer events take less time.
-        most = Math.ceil(batch.length / 8);
-        gathered = [...batch, ...gathered];
+      if (isStored) refuseUnknown(batch, error);
+      else if (isStatementTimeout(error)) {
+        // Nothing of it is stored.
+        if (batch.length === 1) refuse(batch, tooSlow());
+        else gathered = [...batch, ...gathered];
+        storeFewer(batch);
         schedule();
-      } else await keepParts(batch, error, parts);
+      } else if (isLockTimeout(error)) await keepParts(batch, error, parts);
+      else {
+        // The server does not end the statements of a pooled connection.
+        if (pool.isPooled && error instanceof DeadlineError) storeFewer(batch);
+        refuseUnknown(batch, error);
+      }
     } finally {
       read.end();
     }
   };
 
-  /** Keeps what another transaction does not hold of a batch that has failed, so that only held events are refused. */
+  /**
+   * Keeps what another transaction does not hold of a batch that has waited too long for a lock, so that only held
+   * events are refused.
+   */
   const keepParts = async (batch: readonly Waiting[], error: unknown, known: Parts | null): Promise<void> => {
-    const refuse = (reason: unknown) => batch.forEach(({ reject }) => void reject(reason));
-    if (!isLockTimeout(error)) {
-      outcomeUnknown();
-      return refuse(error);
-    }
-    const until = known?.until ?? performance.now() + allPartsMs;
+    const until = known?.until ?? now() + allPartsMs;
     const parts = known ?? { until, suspects: await held.suspects(eventsOf(batch)) };
-    if (performance.now() > until) return refuse(error);
-    if (held.note(eventsOf(batch), parts.suspects)) return refuse(eventHeld());
+    if (now() > until) return refuse(batch, error);
+    if (held.note(eventsOf(batch), parts.suspects)) return refuse(batch, eventHeld());
     // The suspect ones are stored last: those that are held make each part with them wait.
     const isSuspect = ({ event }: Waiting) => parts.suspects.has(subjectOf(event));
     const inOrder = [...batch.filter((one) => !isSuspect(one)), ...batch.filter(isSuspect)];
@@ -413,7 +450,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     find: (id) => knownEvent(pool, id),
     publish: (event, reserveSlot) =>
       new Promise((resolve, reject) => {
-        gathered.push({ event, reserveSlot, resolve, reject });
+        gathered.push({ event, reserveSlot, since: now(), resolve, reject });
         // At the end of this turn of the event loop, so that all of its events share a statement.
         if (gathered.length === 1) setImmediate(schedule);
       }),
@@ -450,6 +487,10 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
 }
 
 const eventsOf = (batch: readonly Waiting[]) => batch.map(({ event }) => event);
+
+function refuse(batch: readonly Waiting[], error: unknown): void {
+  for (const { reject } of batch) reject(error);
+}
 
 function nextBatch(gathered: readonly Waiting[], most: number): readonly Waiting[] {
   let bytes = 0;

@@ -163,7 +163,7 @@ export const subscriptions = pgTable(
   "subscriptions",
   {
     ...columns.subscriptions,
-    /** The replica that has published its last delivery. */
+    /** The number of the publisher, in one of the replicas, that has published its last delivery. */
     published_by: integer(),
   },
   (table) => [

@@ -1,10 +1,13 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { SQL } from "bun";
 import { postgresDialect } from "../../../src/postgres/dialect.ts";
+import { DeadlineError } from "../../../src/postgres/faults.ts";
 import { openPool, type Postgres } from "../../../src/postgres/pool.ts";
 import { eventPublisher } from "../../../src/postgres/publish.ts";
 import { ClaimedDeliveries } from "../../../src/postgres/queue.ts";
 import { OwnedShards } from "../../../src/postgres/shards.ts";
 import { eventTypeStore } from "../../../src/store/drizzle/event-types.ts";
+import { readDatabaseUrl } from "../../../src/store/location.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { hasPostgres, ownPostgres } from "../../support/postgres.ts";
 import { loggedDeliveries, newEvent, storedAt, subscriber } from "../../support/store.ts";
@@ -19,6 +22,8 @@ setDefaultTimeout(60_000);
 const reserve = `INSERT INTO event_ids (id, seq, name, version, broadcaster_user_id, published_at, fingerprint, deliveries)
       VALUES ('held-1', -1, '', 1, 1, 0, '', 0)`;
 const lockType = "SELECT FROM event_types WHERE name = 'own' FOR UPDATE";
+/** A refusal that guarantees that nothing was stored. */
+const isRefused = { code: "unavailable", details: { isNothingKept: true } };
 const type = {
   name: "own",
   version: 1,
@@ -51,7 +56,6 @@ test.skipIf(!hasPostgres).each([
     return { outcomes, ms: performance.now() - startedAt };
   };
   const others = (prefix: string) => Array.from({ length: 20 }, (_, n) => newEvent(`${prefix}-${n}`));
-  const isRefused = { code: "unavailable", details: { isNothingKept: true } };
   const first = await publish(...others("first"), held, ...others("second"));
   expect(first.outcomes.filter(({ status }) => status === "rejected")).toMatchObject([{ reason: isRefused }]);
   const next = await publish(held, ...others("third"));
@@ -107,6 +111,7 @@ test.skipIf(!hasPostgres)("while an event type is registered, events are publish
     orm: pool.orm,
     run: pool.run,
     use: pool.use,
+    isPooled: false,
     close: async () => {},
     transact: (work) =>
       pool.transact(async (transaction) => {
@@ -155,6 +160,131 @@ test.skipIf(!hasPostgres)(
     // An event that alone takes too long is refused.
     const never: Postgres = { ...slow, run: () => impatient.run("SELECT pg_sleep(10)") };
     const refused = eventPublisher(never, new ClaimedDeliveries(), new OwnedShards());
-    await expect(refused.publish(newEvent("alone"), () => false)).rejects.toThrow("statement timeout");
+    await expect(refused.publish(newEvent("alone"), () => false)).rejects.toMatchObject(isRefused);
   },
 );
+
+test.skipIf(!hasPostgres)(
+  "events that are stored have an unknown outcome if the look-up after it takes too long",
+  async () => {
+    const { store, pool, settings } = await ownPostgres();
+    await subscriber(store);
+    const impatient = openPool(settings, { connections: 1, statementTimeoutMs: 50 });
+    afterThisTest(() => impatient.close());
+    let isSlow = false;
+    const slow: Postgres = {
+      ...pool,
+      orm: pool.orm,
+      run: (text, values) => {
+        if (!isSlow || !text.startsWith("SELECT id, fingerprint")) return pool.run(text, values);
+        isSlow = false;
+        return impatient.run("SELECT pg_sleep(10)");
+      },
+    };
+    const events = eventPublisher(slow, new ClaimedDeliveries(), new OwnedShards());
+    const publish = async (id: string) => {
+      const isBehind: (boolean | undefined)[] = [];
+      await events.publish(newEvent(id), (_, one) => {
+        isBehind.push(one);
+        return false;
+      });
+      return isBehind;
+    };
+    expect(await publish("earlier")).toEqual([false]);
+    isSlow = true;
+    const outcomes = await Promise.allSettled([publish("stored"), publish("earlier")]);
+    expect(outcomes).toMatchObject(
+      Array(2).fill({
+        status: "rejected",
+        reason: { message: expect.stringContaining("statement timeout") },
+      }),
+    );
+    expect(await publish("next")).toEqual([true]);
+    expect(await publish("last")).toEqual([false]);
+  },
+);
+
+/** A group of events that one statement stored or, if it took too long, did not store. */
+type Group = { readonly events: number; readonly isLate?: true };
+
+/**
+ * A publisher on a database that needs `costMs` for a statement, and ends it after 10 seconds. `published` publishes
+ * events at once, and returns why those that are refused are so. Time passes only while statements run.
+ */
+function publisherOn(costMs: (events: number, at: number) => number, isPooled = false) {
+  let clock = 0;
+  const groups: Group[] = [];
+  const nowhere = openPool(readDatabaseUrl("postgres://onair@127.0.0.1:1/none"), { connections: 1 });
+  const pool: Postgres = {
+    ...nowhere,
+    orm: nowhere.orm,
+    isPooled,
+    run: async <Row>(text: string, values: readonly unknown[] = []) => {
+      if (!text.includes("INSERT INTO event_ids")) return [];
+      const ids = values[0] as string[];
+      const isLate = costMs(ids.length, clock) > 10_000;
+      clock += isLate ? 10_000 : costMs(ids.length, clock);
+      groups.push({ events: ids.length, ...(isLate && { isLate }) });
+      if (isLate) throw isPooled ? new DeadlineError() : statementTimeout();
+      // A boundary: the rows of this statement, for events without subscribers.
+      return ids.map((_, i) => ({ n: i + 1, is_new: true, is_stale: false, seq: null })) as Row[];
+    },
+  };
+  const events = eventPublisher(pool, new ClaimedDeliveries(), new OwnedShards(), () => clock);
+  const published = async (count: number) => {
+    const names = Array.from({ length: count }, (_, n) => newEvent(`event-${n}`));
+    const outcomes = await Promise.allSettled(names.map((one) => events.publish(one, () => false)));
+    return outcomes.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+  };
+  return { groups, published };
+}
+
+const statementTimeout = () =>
+  new SQL.PostgresError("canceling statement due to statement timeout", {
+    code: "ERR_POSTGRES_SERVER_ERROR",
+    errno: "57014",
+    detail: "",
+    hint: "",
+    severity: "ERROR",
+  });
+
+test("a slow commit that ends in time makes the next ones no smaller", async () => {
+  const { groups, published } = publisherOn(() => 9_000);
+  expect(await published(1_000)).toEqual([]);
+  expect(groups.map(({ events }) => events)).toEqual([256, 256, 256, 232]);
+});
+
+test("events to many subscribers are stored in groups that grow without another timeout", async () => {
+  const { groups, published } = publisherOn((events) => 40 * events);
+  expect(await published(256)).toEqual([]);
+  expect(await published(2_000)).toEqual([]);
+  expect(groups.slice(0, 6)).toEqual([
+    { events: 256, isLate: true },
+    ...[32, 48, 72, 104, 108].map((events) => ({ events })),
+  ]);
+  expect(groups.filter(({ isLate }) => isLate)).toHaveLength(1);
+  expect(groups.at(-2)?.events).toBeGreaterThan(162);
+});
+
+test.each([20, 3_000])("after timeouts, commits of %d ms grow again", async (costMs) => {
+  const { groups, published } = publisherOn((_, at) => (at < 25_000 ? 60_000 : costMs));
+  expect(await published(1_500)).toEqual([]);
+  const stored = [1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140, 210, 256];
+  expect(groups.map(({ events }) => events).slice(0, 17)).toEqual([256, 32, 4, ...stored]);
+});
+
+test("a database that stores not even one event in time refuses all that have waited 30 seconds", async () => {
+  const { groups, published } = publisherOn(() => 60_000);
+  const reasons = await published(200);
+  expect(reasons).toHaveLength(200);
+  for (const reason of reasons) expect(reason).toMatchObject(isRefused);
+  expect(groups.map(({ events }) => events)).toEqual([200, 25, 4, 1]);
+});
+
+test("through a pooler that does not end statements, the next ones store fewer events", async () => {
+  const { groups, published } = publisherOn((events) => 40 * events, true);
+  const reasons = await published(300);
+  expect(reasons).toHaveLength(256);
+  for (const reason of reasons) expect(reason).toBeInstanceOf(DeadlineError);
+  expect(groups.map(({ events }) => events)).toEqual([256, 32, 12]);
+});

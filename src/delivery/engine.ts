@@ -221,7 +221,7 @@ async function engineOn(
     noticed: reports.noticed,
     gatherMs: settings.gatherMs,
   });
-  const replays = replaying({ store, dispatcher, ownership, now, timers });
+  const replays = replaying({ store, dispatcher, ownership, now, monotonic, timers });
   const announce = (...notice: Parameters<typeof notify>) => void notify(...notice);
   // Stopped after the dispatcher, so that the outcomes of its last attempts are stored, too.
   const counting = supervise([storingStatistics(counter, store, log, reports.counted, timers)], log, timers);

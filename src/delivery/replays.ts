@@ -1,3 +1,4 @@
+import type { Replay } from "../domain/replays.ts";
 import type { Ownership } from "../domain/replicas.ts";
 import type { Store } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
@@ -9,8 +10,10 @@ import type { Dispatcher } from "./attempt.ts";
 const stepMs = 25;
 /** A replay that cannot advance is tried again after this time, or when a result of its application is recorded. */
 const busyMs = 200;
-/** A replay whose step has failed is tried again after this time: each try may wait long for the storage. */
+/** A replay whose step has failed is tried again after this time at the earliest. */
 const failedMs = 10 * second;
+/** How many times as long as a failed step took its replay is not tried again, and no other of its application. */
+const failedTimes = 10;
 /** The pause when no replay can advance. After it, replays that another process created are looked for. */
 const idleMs = second;
 
@@ -27,6 +30,8 @@ interface ReplayOptions {
   readonly dispatcher: Pick<Dispatcher, "wake">;
   readonly ownership: Pick<Ownership, "holds">;
   readonly now: () => number;
+  /** A clock that is never set, in milliseconds. */
+  readonly monotonic: () => number;
   readonly timers: Timers;
 }
 
@@ -34,17 +39,39 @@ interface ReplayOptions {
  * Creates the service that advances replays in small steps, also those of an earlier process. Each step makes some
  * deliveries due, which the dispatcher then sends like all others.
  */
-export function replaying({ store, dispatcher, ownership, now, timers }: ReplayOptions): ReplayService {
+export function replaying({
+  store,
+  dispatcher,
+  ownership,
+  now,
+  monotonic,
+  timers,
+}: ReplayOptions): ReplayService {
   const { after, pause } = timers;
   let waiting = new AbortController();
   const wake = (): void => waiting.abort();
   /** The applications whose replays cannot advance now, with what cancels their next tries. */
   const busy = new Map<string, () => void>();
-  /** The replays whose last step has failed, until they are tried again. */
+  /** The replays whose last step has failed, and their applications, until they are tried again. */
   const failed = new Set<string>();
   const resume = (applicationId: string): void => {
     busy.get(applicationId)?.();
     if (busy.delete(applicationId)) wake();
+  };
+
+  /**
+   * A step that fails may have waited long for the storage, while all other replays waited for it. So all failing
+   * replays together get about a tenth of the time. What holds one replay often holds all of its application: these are
+   * tried one at a time, each later than the next one, so that one that can advance does.
+   */
+  const noteFailed = ({ id, application_id, dry_run }: Replay, tookMs: number, signal: AbortSignal): void => {
+    const leaveFor = (key: string, ms: number): void => {
+      failed.add(key);
+      void pause(ms, signal).then(() => failed.delete(key));
+    };
+    const waitMs = failedTimes * tookMs;
+    if (!dry_run) leaveFor(application_id, waitMs);
+    leaveFor(id, Math.max(failedMs, waitMs * (failed.size + 1)));
   };
 
   /**
@@ -54,15 +81,17 @@ export function replaying({ store, dispatcher, ownership, now, timers }: ReplayO
   const round = async (signal: AbortSignal): Promise<number> => {
     let pauseMs = idleMs;
     const errors: unknown[] = [];
-    for (const { id, application_id, dry_run } of await store.replays.running()) {
+    for (const replay of await store.replays.running()) {
+      const { id, application_id, dry_run } = replay;
       if (signal.aborted) break;
       if (failed.has(id)) continue;
       // The endpoint's owner advances a replay. A dry run sends nothing, so any replica may advance it at once.
-      if (!dry_run && (busy.has(application_id) || !ownership.holds(application_id))) continue;
+      if (!dry_run && (failed.has(application_id) || busy.has(application_id))) continue;
+      if (!dry_run && !ownership.holds(application_id)) continue;
+      const beganAt = monotonic();
       const isAdvanced = await store.replays.advance(id, now()).catch((error: unknown) => {
         errors.push(error);
-        failed.add(id);
-        void pause(failedMs, signal).then(() => failed.delete(id));
+        noteFailed(replay, monotonic() - beganAt, signal);
         return false;
       });
       if (!isAdvanced) {

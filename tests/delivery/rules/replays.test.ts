@@ -1,6 +1,9 @@
 import { expect, test } from "bun:test";
 import { replaying } from "../../../src/delivery/replays.ts";
 import type { Replay, ReplayStore } from "../../../src/domain/replays.ts";
+import { minute, second } from "../../../src/domain/time.ts";
+import { createLog } from "../../../src/runtime/log.ts";
+import { supervise } from "../../../src/runtime/services.ts";
 import { settle, VirtualTime } from "../../support/virtual-time.ts";
 
 /**
@@ -29,6 +32,7 @@ function service(running: readonly string[], steps: readonly boolean[] = [], hol
     dispatcher,
     ownership: { holds: () => holds },
     now: time.now,
+    monotonic: time.monotonic,
     timers: time.timers,
   });
   const afterMs = (ms: number) => time.pass(ms, settle);
@@ -84,4 +88,67 @@ test("a replay whose step fails holds up no other, and is tried again later", as
   expect(await second).toBe(failure);
   expect(count("advance held")).toBe(2);
   stop.abort();
+});
+
+/**
+ * The steps of each replay in 10 minutes. Those whose names begin with "held" fail when the storage has waited 10
+ * seconds for a lock; their calls are in `tries`.
+ */
+async function stepsBeside(running: readonly Pick<Replay, "id" | "application_id" | "dry_run">[]) {
+  const time = new VirtualTime();
+  const steps = new Map<string, number>();
+  const tries = new Map<string, number>();
+  const replays: Pick<ReplayStore, "running" | "advance"> = {
+    running: async () => running as Replay[],
+    async advance(id) {
+      const isHeld = id.startsWith("held");
+      const counts = isHeld ? tries : steps;
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+      if (!isHeld) return true;
+      await time.timers.pause(10 * second);
+      throw new Error("canceling statement due to statement timeout");
+    },
+  };
+  const made = replaying({
+    store: { replays: replays as ReplayStore },
+    dispatcher: { wake() {} },
+    ownership: { holds: () => true },
+    now: time.now,
+    monotonic: time.monotonic,
+    timers: time.timers,
+  });
+  const supervised = supervise([made], createLog("off"), time.timers);
+  await time.pass(10 * minute, settle);
+  const stopped = supervised.stop();
+  await time.pass(10 * second, settle);
+  await stopped;
+  return { steps, tries };
+}
+
+const possible = (10 * minute) / 25;
+const held = (n: number, application_id: string, dry_run = false) => ({
+  id: `held ${n}`,
+  application_id,
+  dry_run,
+});
+const free = (id: string, application_id = id) => ({ id, application_id, dry_run: false });
+
+test.each([
+  ["two of one application", [held(1, "one"), held(2, "one")]],
+  ["three of one application", [held(1, "one"), held(2, "one"), held(3, "one")]],
+  ["three of three applications", [held(1, "one"), held(2, "two"), held(3, "three")]],
+  ["three dry runs of one application", [held(1, "one", true), held(2, "one", true), held(3, "one", true)]],
+  ["thirty of thirty applications", Array.from({ length: 30 }, (_, n) => held(n, `${n}`))],
+])(
+  "while another transaction holds %s, a replay of another application goes on, and each is tried",
+  async (_, holding) => {
+    const { steps, tries } = await stepsBeside([...holding, free("other")]);
+    expect(steps.get("other")).toBeGreaterThan(possible / 10);
+    expect(tries.size).toBe(holding.length);
+  },
+);
+
+test("while a replay is held, another of its application goes on", async () => {
+  const { steps } = await stepsBeside([held(1, "one"), free("beside", "one"), free("other")]);
+  expect(steps.get("beside")).toBeGreaterThan(possible / 10);
 });

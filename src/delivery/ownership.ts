@@ -52,6 +52,8 @@ export function createEndpointOwnership(
 ): EndpointOwnership {
   const { store, ownership, queues, capacity, scheduler, alarms, recorder, log, now, timers } = context;
   let scansLeft = 0;
+  /** The number of calls of `makeFarRetriesDue`. */
+  let farCalls = 0;
 
   /** Schedules the queues of applications that have pending deliveries in the store. */
   const scan = async (isWanted: (applicationId: string) => boolean): Promise<void> => {
@@ -64,22 +66,36 @@ export function createEndpointOwnership(
   };
 
   const scanAll = () => scan(() => true);
-  const logFailure = (error: unknown) => log.failure("look_up_failed", error);
-  const tryScanAll = () => scanAll().catch(logFailure);
+  const logFailure = (error: unknown): void => log.failure("look_up_failed", error);
 
   const scanRepeatedly = async (): Promise<void> => {
     while (scansLeft > 0 && !scheduler.hasEnded) {
       await timers.pause(scanEveryMs);
       if (scheduler.hasEnded) break;
-      await scanAll().then(() => scansLeft--, logFailure);
+      const isScanned = await scanAll().then(() => true, logFailure);
+      if (isScanned) scansLeft--;
     }
     scansLeft = 0;
   };
 
-  /** Makes retries due whose time is beyond the longest wait. A clock that was far ahead has set such a time. */
+  /**
+   * Makes retries due whose time is beyond the longest wait. A clock that was far ahead has set such a time. Repeats
+   * until none is left, because other transactions may hold some for long: nothing else waits for it. A later call
+   * takes over. Never rejects.
+   */
   const makeFarRetriesDue = async (): Promise<void> => {
-    const at = now();
-    await store.deliveries.makeFarRetriesDue(at, at + longestWaitMs);
+    const call = ++farCalls;
+    while (call === farCalls && !scheduler.hasEnded) {
+      const at = now();
+      try {
+        const isDone = await store.deliveries.makeFarRetriesDue(at, at + longestWaitMs);
+        await scanAll();
+        if (isDone) return;
+      } catch (error) {
+        if (!scheduler.hasEnded) logFailure(error);
+      }
+      await timers.pause(scanEveryMs);
+    }
   };
 
   const wake = (applicationId: string): void => {
@@ -143,7 +159,8 @@ export function createEndpointOwnership(
     outcomeUnknown() {
       const isScanning = scansLeft > 0;
       scansLeft = scansAfterUnknownOutcome;
-      if (!isScanning) void queues.untilScanned(scanRepeatedly, scanRepeatedly);
+      // The key is its own: as soon as the last scan is made, this may begin again.
+      if (!isScanning) void queues.untilScanned(Symbol(), scanRepeatedly);
     },
     wake,
     sendNow: (application) =>
@@ -166,15 +183,16 @@ export function createEndpointOwnership(
 
   return {
     requests,
-    gained: (isGained) =>
-      queues.untilScanned(isGained, async () => {
+    async gained(isGained) {
+      await queues.untilScanned(isGained, async () => {
         for (const endpoint of await store.endpoints.failing()) {
           if (!isGained(endpoint.application_id) || !ownership.holds(endpoint.application_id)) continue;
           queues.of(endpoint.application_id).restore(endpoint, now());
         }
-        await makeFarRetriesDue();
         await scan(isGained);
-      }),
+      });
+      void makeFarRetriesDue();
+    },
     lost(isLost) {
       for (const queue of queues.all()) if (isLost(queue.applicationId)) forget(queue);
     },
@@ -210,7 +228,7 @@ export function createEndpointOwnership(
     scan: scanAll,
     clockSetBack() {
       // Results that are not on disk yet have times of the former clock, too.
-      void recorder.written().then(makeFarRetriesDue).then(tryScanAll, logFailure);
+      void recorder.written().then(makeFarRetriesDue, logFailure);
     },
   };
 }

@@ -362,8 +362,11 @@ export interface DeliveryStore {
   releaseAll(): Promise<void>;
   /** Applications that have deliveries to claim, each with the time at which the earliest is due. */
   pending(): Promise<{ application_id: string; due_at: number }[]>;
-  /** Makes retries that are due after `latest` due at `now`: a clock that was far ahead had scheduled them. */
-  makeFarRetriesDue(now: number, latest: number): Promise<void>;
+  /**
+   * Makes some of the retries that are due after `latest` due at `now`: a clock that was far ahead had scheduled them.
+   * Those that other transactions hold stay. Resolves to true when it found none.
+   */
+  makeFarRetriesDue(now: number, latest: number): Promise<boolean>;
   /**
    * Claims due deliveries of an application: first attempts in the order of publishing, then retries. A claim lasts
    * until the delivery is recorded or released, or until the process restarts.

@@ -188,17 +188,25 @@ WITH RECURSIVE apps AS (
 const pendingByApplication = `${ofApplications("ASC")}
 SELECT application_id, next_attempt_at::float8 AS due_at FROM apps`;
 
-const dueBehind = `${ofApplications("DESC")}
-SELECT application_id FROM apps WHERE next_attempt_at > $1`;
+/** The most retries that one statement makes due. */
+const farAtOnce = 10_000;
 
 /**
- * Makes retries of some applications ($3) that are due after a time ($2) due now ($1). The database's clock is applied
- * as well, so that a replica whose own clock is slow changes nothing.
+ * Condition: due after a time ($2), now being $1. The database's clock is applied as well, so that a replica whose own
+ * clock is slow changes nothing.
  */
+const isFar = `next_attempt_at >
+  greatest($2::bigint, (extract(epoch FROM statement_timestamp()) * 1000)::bigint + $2::bigint - $1::bigint)`;
+
+const haveFarRetries = `${ofApplications("DESC")}
+SELECT application_id FROM apps WHERE ${isFar}`;
+
+/** Makes far retries of some applications ($3) due now ($1), and waits for no lock. */
 const makeFarRetriesDue = `
 UPDATE deliveries SET next_attempt_at = $1, resume_at = CASE WHEN resume_at > $1 THEN $1 ELSE resume_at END
-WHERE application_id = ANY($3::text[]) AND status = 'pending'
-  AND next_attempt_at > greatest($2::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $2::bigint - $1::bigint)`;
+WHERE seq = ANY(ARRAY(
+  SELECT seq FROM deliveries WHERE application_id = ANY($3::text[]) AND status = 'pending' AND ${isFar}
+  LIMIT ${farAtOnce} FOR NO KEY UPDATE SKIP LOCKED))`;
 
 /**
  * Claims due deliveries. A claim is held only in memory, and is valid while this process owns the endpoint. Claims of
@@ -271,9 +279,10 @@ export function deliveryClaims(
     },
     pending: () => pool.run(pendingByApplication),
     async makeFarRetriesDue(now, latest) {
-      const found = await pool.run<{ application_id: string }>(dueBehind, [latest]);
+      const found = await pool.run<{ application_id: string }>(haveFarRetries, [now, latest]);
       const ids = found.map(({ application_id }) => application_id);
       if (ids.length > 0) await pool.run(makeFarRetriesDue, [now, latest, ids]);
+      return ids.length === 0;
     },
     claim: (applicationId, now, limit) =>
       new Promise((resolve, reject) => claimSoon({ applicationId, now, limit, resolve, reject })),

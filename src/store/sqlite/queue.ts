@@ -20,6 +20,9 @@ interface DueRow extends Omit<DueDelivery, "application_id" | "isSubscribed" | "
   readonly event_seq: number;
 }
 
+/** The most retries that one transaction makes due. */
+const farAtOnce = 10_000;
+
 /** The most bytes of bodies kept in memory for further claims. */
 const maxSharedBytes = 4 * 1024 * 1024;
 
@@ -52,7 +55,8 @@ export function deliveryClaims(
     `${withApps}
      UPDATE deliveries SET next_attempt_at = ?1, resume_at = min(resume_at, ?1)
      WHERE seq IN (SELECT d.seq FROM apps CROSS JOIN deliveries d INDEXED BY deliveries_due
-                   ON d.application_id = apps.id AND d.next_attempt_at > ?2)`,
+                   ON d.application_id = apps.id AND d.next_attempt_at > ?2
+                   LIMIT ${farAtOnce})`,
   );
   const columns = `d.seq, d.id, d.subscription_id, d.sequence, d.attempts, d.extra_attempts, d.resume_at,
     d.expires_at, d.next_attempt_at, d.event_seq,
@@ -104,7 +108,7 @@ export function deliveryClaims(
         orm.update(deliveries).set({ next_attempt_at: 0 }).where(isHandedOut).run();
       }),
     pending: async () => pending.all(),
-    makeFarRetriesDue: (now, latest) => commit(() => void makeFarRetriesDue.run(now, latest)),
+    makeFarRetriesDue: (now, latest) => commit(() => makeFarRetriesDue.run(now, latest).changes === 0),
     async claim(applicationId, now, limit) {
       // A quarter of each claim is for retries, so that neither a backlog nor a burst of new events starves them.
       const share = Math.ceil(limit / 4);

@@ -1,30 +1,50 @@
 import { expect, test } from "bun:test";
+import type { Dispatcher } from "../../../src/delivery/attempt.ts";
 import type { SendRequest } from "../../../src/delivery/send/send.ts";
 import { newId } from "../../../src/domain/ids.ts";
 import { type Deliverer, type EndpointNotification, soleOwnership } from "../../../src/domain/replicas.ts";
 import type { Store } from "../../../src/domain/store.ts";
-import { minute, second } from "../../../src/domain/time.ts";
+import { hour, minute, second } from "../../../src/domain/time.ts";
 import type { Timers } from "../../../src/runtime/event-loop.ts";
 import { dispatching, ok } from "../../support/dispatching.ts";
-import { emptyStore, newEvent, storedAt, subscriber } from "../../support/store.ts";
+import { attemptResult, emptyStore, newEvent, storedAt, subscriber } from "../../support/store.ts";
 import { someTurns, until } from "../../support/until.ts";
 import { settle, VirtualTime } from "../../support/virtual-time.ts";
 
-/** A dispatcher whose ownership the test settles. Its look-ups of pending deliveries fail as long as `isFailing`. */
+/**
+ * A dispatcher whose ownership the test settles. Its look-ups of pending deliveries fail as long as `isFailing`, and
+ * `looked` is called after each. Retries that are too far are made due only if not `areFarHeld`.
+ */
 async function owning({ timers }: { timers?: Timers } = {}) {
   const { store: elsewhere } = emptyStore();
   const application = await subscriber(elsewhere);
   const pending = async () => {
     if (state.isFailing) throw new Error("the database is away");
-    return elsewhere.deliveries.pending();
+    const found = await elsewhere.deliveries.pending();
+    state.looked();
+    return found;
   };
-  const store = { ...elsewhere, deliveries: { ...elsewhere.deliveries, pending } };
+  const makeFarRetriesDue: Store["deliveries"]["makeFarRetriesDue"] = async (...given) => {
+    if (state.areFarHeld) throw new Error("the statement has timed out");
+    const isDone = await elsewhere.deliveries.makeFarRetriesDue(...given);
+    state.areFarDue = isDone;
+    return isDone;
+  };
+  const claim: Store["deliveries"]["claim"] = (...given) => {
+    state.claims++;
+    return elsewhere.deliveries.claim(...given);
+  };
+  const store = { ...elsewhere, deliveries: { ...elsewhere.deliveries, pending, makeFarRetriesDue, claim } };
   const sole = soleOwnership(() => store.deliveries.releaseAll());
   const told: EndpointNotification[] = [];
   const state = {
     holds: true,
     hasLease: true,
     isFailing: false,
+    areFarHeld: false,
+    areFarDue: false,
+    claims: 0,
+    looked() {},
     told,
     deliverer: null as Deliverer | null,
     asked: 0,
@@ -45,6 +65,16 @@ async function owning({ timers }: { timers?: Timers } = {}) {
   });
   await until(() => state.deliverer !== null);
   return { application, state, elsewhere, ...run };
+}
+
+/** Stops a dispatcher whose results are gathered in virtual time. */
+async function stopIn(time: VirtualTime, dispatcher: Dispatcher, stop: () => Promise<void>): Promise<void> {
+  const stopped = stop();
+  await until(async () => {
+    await time.pass(second, settle);
+    return dispatcher.stats.unrecorded === 0;
+  });
+  await stopped;
 }
 
 test("nothing is sent without a lease; with it again, deliveries go on in order", async () => {
@@ -150,12 +180,63 @@ test("an event whose publishing got no answer is not overtaken, however long the
     sent[i]?.answer(ok);
   }
   expect(sent.map(({ sequence }) => sequence)).toEqual([1, 2]);
-  const stopped = stop();
-  await until(async () => {
-    await time.pass(second, settle);
-    return dispatcher.stats.unrecorded === 0;
+  await stopIn(time, dispatcher, stop);
+});
+
+test("events go into memory while retries of a former clock cannot be made due; these follow as soon as they can", async () => {
+  const time = new VirtualTime();
+  const { application, state, elsewhere, dispatcher, sent, publish, stop } = await owning({
+    timers: time.timers,
   });
-  await stopped;
+  await elsewhere.events.publish(newEvent("far"), () => false);
+  const { due } = await elsewhere.deliveries.claim(application, storedAt, 1);
+  const far = attemptResult(due[0], { status: "pending", next_attempt_at: storedAt + 1_000 * hour });
+  await elsewhere.deliveries.record([far], []);
+  state.areFarHeld = true;
+  await state.deliverer?.gained(() => true);
+  await someTurns();
+  state.claims = 0;
+  await publish("new");
+  await until(() => sent.length === 1);
+  expect(state.claims).toBe(0);
+  sent[0]?.answer(ok);
+  state.areFarHeld = false;
+  await time.pass(2 * second, settle);
+  await until(() => sent.length === 2);
+  sent[1]?.answer(ok);
+  expect(sent.map(({ sequence }) => sequence)).toEqual([2, 1]);
+  await stopIn(time, dispatcher, stop);
+});
+
+test("an event whose publishing got no answer just as the scans for an earlier one end is not overtaken, and looked for as long", async () => {
+  for (let turns = 0; turns < 12; turns++) {
+    const time = new VirtualTime();
+    const { state, elsewhere, dispatcher, sent, publish, stop } = await owning({ timers: time.timers });
+    await until(() => state.areFarDue);
+    dispatcher.outcomeUnknown();
+    await time.pass(14 * second, settle);
+    let looks = 0;
+    const again = Promise.withResolvers<void>();
+    state.looked = async () => {
+      state.looked = () => void looks++;
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+      dispatcher.outcomeUnknown();
+      again.resolve();
+    };
+    await time.pass(second, settle);
+    await again.promise;
+    await elsewhere.events.publish(newEvent("unanswered"), () => false);
+    await publish("next");
+    await someTurns();
+    await time.pass(8 * second, settle);
+    expect(looks).toBe(8);
+    for (let i = 0; i < 2; i++) {
+      await until(() => sent.length > i);
+      sent[i]?.answer(ok);
+    }
+    expect(sent.map(({ sequence }) => sequence)).toEqual([1, 2]);
+    await stopIn(time, dispatcher, stop);
+  }
 });
 
 test("a replay for an endpoint of another process is notified to it, and makes it look for replays", async () => {

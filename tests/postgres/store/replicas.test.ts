@@ -7,7 +7,7 @@ import {
   type LockedRecords,
 } from "../../../src/domain/deliveries.ts";
 import { newEndpoint } from "../../../src/domain/endpoints.ts";
-import { minute } from "../../../src/domain/time.ts";
+import { hour, minute } from "../../../src/domain/time.ts";
 import { deliveryStore } from "../../../src/postgres/deliveries.ts";
 import { finished, postgresDialect } from "../../../src/postgres/dialect.ts";
 import { postgresReplays } from "../../../src/postgres/nouns.ts";
@@ -209,6 +209,39 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect(await stored()).toBe(5);
     await former.deliveries.record([], [state(6)]);
     expect(await stored()).toBe(6);
+  });
+
+  test("retries that are too far are made due in steps, which wait for none that another transaction holds", async () => {
+    const [here, elsewhere] = [await owner("one"), await replica()];
+    await here.events.publish(newEvent("a"), never);
+    const at = Date.now();
+    await here.pool.run("UPDATE deliveries SET attempts = 1, next_attempt_at = $1", [at + 1_000 * hour]);
+    const copied = "event_seq, event_id, type, version, broadcaster_user_id, published_at, application_id";
+    const others = `subscription_id, status, attempts, next_attempt_at`;
+    await here.pool.run(
+      `INSERT INTO deliveries (seq, sequence, id, ${copied}, ${others})
+       SELECT seq + g, sequence + g, id || g, ${copied}, ${others}
+       FROM deliveries, generate_series(1, 10001) g`,
+    );
+    const [held, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const holding = elsewhere.pool.transact(async ({ run }) => {
+      await run("UPDATE deliveries SET attempts = 1 WHERE sequence = 1");
+      held.resolve();
+      await ended.promise;
+    });
+    await held.promise;
+    const step = async () => {
+      const isDone = await here.deliveries.makeFarRetriesDue(at, at + 30 * hour);
+      const due = "SELECT count(*)::float8 AS n FROM deliveries WHERE next_attempt_at = $1";
+      return [isDone, (await here.pool.run<{ n: number }>(due, [at]))[0]?.n];
+    };
+    expect(await step()).toEqual([false, 10_000]);
+    expect(await step()).toEqual([false, 10_001]);
+    expect(await step()).toEqual([false, 10_001]);
+    ended.resolve();
+    await holding;
+    expect(await step()).toEqual([false, 10_002]);
+    expect(await step()).toEqual([true, 10_002]);
   });
 
   test("an owner that was replaced claims nothing, and changes no delivery that it had claimed", async () => {

@@ -225,6 +225,7 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     );
     const [held, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const holding = elsewhere.pool.transact(async ({ run }) => {
+      await run("SET LOCAL idle_in_transaction_session_timeout = 0");
       await run("UPDATE deliveries SET attempts = 1 WHERE sequence = 1");
       held.resolve();
       await ended.promise;

@@ -1,7 +1,7 @@
 import type { OnFault, Store } from "../domain/store.ts";
 import { batchedPerTick } from "../runtime/event-loop.ts";
 import type { Log, LogLevel } from "../runtime/log.ts";
-import { runThread, startThread, type ThreadContract } from "../runtime/threads.ts";
+import { runThread, startThread, type Thread, type ThreadContract } from "../runtime/threads.ts";
 import type { DataStorage } from "../store/data-storage.ts";
 import { withEffects } from "../store/effects.ts";
 import type { DataLocation } from "../store/location.ts";
@@ -87,27 +87,29 @@ interface EngineThreadOptions {
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
   const { settings, data, onFault, callersChanged, ...rest } = options;
-  const lock = data.lock();
   let observer: EngineObserver | null = null;
   /** Whether notifications of other replicas arrived before there was an observer. */
   let hasMissed = false;
   const watches = new Map<number, WatchSample>();
   let lastWatch = 0;
-  const thread = startThread<EngineThread>({
-    name: "engine",
-    start: settings,
-    offered: {
-      storageFault: onFault,
-      streamed: (ids) => observer?.streamed(ids),
-      outcomes: (batches, changed) => observer?.outcomes(batches, changed),
-      replicaNotification(notification) {
-        if (observer) observer.replicaNotification(notification);
-        else hasMissed = true;
-      },
-      sampleStep: (watched, step) => watches.get(watched)?.(step),
+  const offered: EngineThread["calls"] = {
+    storageFault: onFault,
+    streamed: (ids) => observer?.streamed(ids),
+    outcomes: (batches, changed) => observer?.outcomes(batches, changed),
+    replicaNotification(notification) {
+      if (observer) observer.replicaNotification(notification);
+      else hasMissed = true;
     },
-    ...rest,
-  });
+    sampleStep: (watched, step) => watches.get(watched)?.(step),
+  };
+  const lock = data.lock();
+  let thread: Thread<EngineThread>;
+  try {
+    thread = startThread({ name: "engine", start: settings, offered, ...rest });
+  } catch (error) {
+    lock?.close();
+    throw error;
+  }
   const isStarted = thread.started.then(
     () => true,
     () => {

@@ -69,7 +69,7 @@ export interface Thread<Contract extends ThreadContract> {
   end(): void;
 }
 
-/** Starts a thread and writes its log. Throws `unavailable` if there are too few descriptors. */
+/** Starts a thread and writes its log. Throws `ScarceDescriptors` if too few are free. */
 export function startThread<Contract extends ThreadContract>(
   options: ThreadOptions<Contract>,
 ): Thread<Contract> {

@@ -11,7 +11,7 @@ import { day } from "../domain/time.ts";
 import type { AwsVariables } from "../operations/backups/destination.ts";
 import { CertificateWatch, listenerCertificates } from "../operations/certificates.ts";
 import { StorageWatch } from "../operations/storage-health.ts";
-import { descriptorLimit } from "../runtime/descriptors.ts";
+import { descriptorLimit, startFetchThread } from "../runtime/descriptors.ts";
 import { watchEventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
 import { Stops } from "../runtime/services.ts";
@@ -71,6 +71,8 @@ export async function openCore(options: AppOptions, stops: Stops) {
   const location = locationOf(config);
   const certificates = listenerCertificates(config, now());
   const storage = new StorageWatch(log);
+  // Here, while no client can have taken the descriptors.
+  startFetchThread();
   const tracing = startTracing(collectorOf(config), log);
   if (tracing) stops.add("tracing", () => tracing.stop());
   const callers = new Changes();

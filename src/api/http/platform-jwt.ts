@@ -11,7 +11,6 @@ import { idIn } from "../../domain/ids.ts";
 import type { Store } from "../../domain/store.ts";
 import { minute, second } from "../../domain/time.ts";
 import { parseScopes, type Scope } from "../../domain/tokens.ts";
-import { requireFreeDescriptors } from "../../runtime/descriptors.ts";
 import type { Caller } from "./context.ts";
 import { readBytes } from "./input.ts";
 
@@ -143,7 +142,6 @@ function scopesOf({ scope }: JWTPayload): readonly Scope[] {
 
 /** Fetches the key set without redirects and with a size limit. */
 async function fetchKeySet(url: string, options: RequestInit): Promise<Response> {
-  requireFreeDescriptors();
   const response = await fetch(url, { ...options, redirect: "error" });
   const bytes = await readBytes(response, maxKeySetBytes);
   return new Response(Buffer.from(bytes), { status: response.status });

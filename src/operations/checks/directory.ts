@@ -26,7 +26,8 @@ export const directoryCheck: Check = {
     const { directory, place } = subject;
     if (directory === null) return;
     if (place === "server") {
-      const problem = (await subject.file)?.problem ?? null;
+      const { problem = null, isPostponed = false } = (await subject.file) ?? {};
+      if (isPostponed) return yield skipped(`the data directory was not read. ${problem}`);
       return yield problem === null
         ? skipped("the database pages were not read, because that takes long", '"onair doctor" reads them')
         : wrong(`the data directory cannot be read: ${problem}`, "check the disk and the log");

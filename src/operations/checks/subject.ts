@@ -4,6 +4,7 @@ import { messageOf } from "../../domain/errors.ts";
 import type { Finding, findingsOf } from "../../domain/findings.ts";
 import type { DatabaseFacts, KindSizes } from "../../domain/sizes.ts";
 import { urlOf } from "../../runtime/client-address.ts";
+import { ScarceDescriptors } from "../../runtime/descriptors.ts";
 import { lazily } from "../../runtime/lazily.ts";
 import type { Config } from "../../server/settings/config.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
@@ -95,6 +96,8 @@ interface FileState {
   readonly facts: FileFacts | null;
   /** Why the schema, or else the facts, cannot be read. */
   readonly problem: string | null;
+  /** Whether the problem is none of the file, which is read when there are descriptors for it. */
+  readonly isPostponed?: boolean;
 }
 
 /**
@@ -221,7 +224,8 @@ async function fileState(
     const facts = schema.pending.length > 0 ? null : inspect(directory, databaseFacts);
     return { schema, facts, problem: null };
   } catch (error) {
-    return { schema, facts: null, problem: messageOf(error) };
+    const isPostponed = error instanceof ScarceDescriptors;
+    return { schema, facts: null, problem: messageOf(error), isPostponed };
   }
 }
 

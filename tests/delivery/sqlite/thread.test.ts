@@ -71,6 +71,17 @@ test("once the thread has ended, calls by background tasks are dropped, and othe
   expect(await messageOf(engine.enable("app"))).toBe("The thread engine has ended");
 });
 
+test("a thread that cannot even be made releases the directory", async () => {
+  const refusing = {
+    toString() {
+      throw new Error("no thread");
+    },
+  };
+  expect(await messageOf(start(refusing as never))).toBe("no thread");
+  const engine = await start();
+  await engine.stop(0);
+});
+
 describe("in a directory that was served before", () => {
   test("data is read before the engine has started, and a write waits for it", async () => {
     await servedBefore();

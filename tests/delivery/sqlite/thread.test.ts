@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../../../src/delivery/engine.ts";
@@ -72,12 +72,11 @@ test("once the thread has ended, calls by background tasks are dropped, and othe
 });
 
 test("a thread that cannot even be made releases the directory", async () => {
-  const refusing = {
-    toString() {
-      throw new Error("no thread");
-    },
-  };
-  expect(await messageOf(start(refusing as never))).toBe("no thread");
+  const noWorker = spyOn(global, "Worker").mockImplementation((() => {
+    throw new Error("no thread");
+  }) as never);
+  expect(await messageOf(start())).toBe("no thread");
+  noWorker.mockRestore();
   const engine = await start();
   await engine.stop(0);
 });

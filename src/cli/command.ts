@@ -84,11 +84,14 @@ export async function runCommand(
 /** A signal that ends the process. */
 type Termination = "SIGTERM" | "SIGINT" | "SIGHUP";
 
-/** The time in which SIGINTs count as one Ctrl-C: `bun run` and npx forward the SIGINT that the terminal also sends. */
-const sameCtrlCMs = 500;
+/**
+ * The time in which signals count as one: `bun run` and npx forward the signal that the terminal or the system also
+ * sends, and runners of several programs send SIGTERM after Ctrl-C.
+ */
+const sameStopMs = 500;
 
 /**
- * Resolves at the first of `signals`. A second one ends the process. SIGHUP is counted apart from SIGTERM and SIGINT: a
+ * Resolves at the first of `signals`. A later one ends the process. SIGHUP is counted apart from SIGTERM and SIGINT: a
  * terminal may also send it when it closes.
  */
 export function onTermination(
@@ -96,18 +99,17 @@ export function onTermination(
   now: () => number = performance.now.bind(performance),
 ): Promise<Termination> {
   return new Promise((resolve) => {
-    const firsts = new Map<"stop" | "hangup", { readonly signal: Termination; readonly at: number }>();
+    const firstAt = new Map<"stop" | "hangup", number>();
     for (const signal of signals) {
       const kind = signal === "SIGHUP" ? "hangup" : "stop";
       process.on(signal, () => {
-        const first = firsts.get(kind);
-        if (!first) {
-          firsts.set(kind, { signal, at: now() });
+        const at = firstAt.get(kind);
+        if (at === undefined) {
+          firstAt.set(kind, now());
           resolve(signal);
-          return;
+        } else if (now() - at > sameStopMs) {
+          process.exit(1);
         }
-        const isBothCtrlC = first.signal === "SIGINT" && signal === "SIGINT";
-        if (!isBothCtrlC || now() - first.at > sameCtrlCMs) process.exit(1);
       });
     }
   });

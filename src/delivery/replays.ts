@@ -14,6 +14,8 @@ const busyMs = 200;
 const failedMs = 10 * second;
 /** How many times as long as a failed step took its replay is not tried again, and no other of its application. */
 const failedTimes = 10;
+/** The longest time that a step may have taken for the storage. A process that was suspended has waited longer. */
+const longestStepMs = 15 * second;
 /** The pause when no replay can advance. After it, replays that another process created are looked for. */
 const idleMs = second;
 
@@ -54,6 +56,9 @@ export function replaying({
   const busy = new Map<string, () => void>();
   /** The replays whose last step has failed, and their applications, until they are tried again. */
   const failed = new Set<string>();
+  /** The replays that have failed and not advanced since. When one of them advances, all are tried again. */
+  const troubled = new Set<string>();
+  let recovery = new AbortController();
   const resume = (applicationId: string): void => {
     busy.get(applicationId)?.();
     if (busy.delete(applicationId)) wake();
@@ -65,11 +70,13 @@ export function replaying({
    * tried one at a time, each later than the next one, so that one that can advance does.
    */
   const noteFailed = ({ id, application_id, dry_run }: Replay, tookMs: number, signal: AbortSignal): void => {
+    const untilRecovery = AbortSignal.any([signal, recovery.signal]);
     const leaveFor = (key: string, ms: number): void => {
       failed.add(key);
-      void pause(ms, signal).then(() => failed.delete(key));
+      void pause(ms, untilRecovery).then(() => failed.delete(key));
     };
-    const waitMs = failedTimes * tookMs;
+    troubled.add(id);
+    const waitMs = failedTimes * Math.min(tookMs, longestStepMs);
     if (!dry_run) leaveFor(application_id, waitMs);
     leaveFor(id, Math.max(failedMs, waitMs * (failed.size + 1)));
   };
@@ -81,7 +88,9 @@ export function replaying({
   const round = async (signal: AbortSignal): Promise<number> => {
     let pauseMs = idleMs;
     const errors: unknown[] = [];
-    for (const replay of await store.replays.running()) {
+    const running = await store.replays.running();
+    for (const id of troubled) if (!running.some((replay) => replay.id === id)) troubled.delete(id);
+    for (const replay of running) {
       const { id, application_id, dry_run } = replay;
       if (signal.aborted) break;
       if (failed.has(id)) continue;
@@ -101,6 +110,10 @@ export function replaying({
             after(busyMs, () => resume(application_id)),
           );
         continue;
+      }
+      if (troubled.delete(id)) {
+        recovery.abort();
+        recovery = new AbortController();
       }
       if (!dry_run) dispatcher.wake(application_id);
       pauseMs = 0;

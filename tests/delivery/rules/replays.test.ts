@@ -91,21 +91,24 @@ test("a replay whose step fails holds up no other, and is tried again later", as
 });
 
 /**
- * The steps of each replay in 10 minutes. Those whose names begin with "held" fail when the storage has waited 10
- * seconds for a lock; their calls are in `tries`.
+ * The steps of each replay in `lastMs`. In the first `heldMs`, those whose names begin with "held" fail when the storage
+ * has waited `stepMs` for a lock; their calls are in `tries`.
  */
-async function stepsBeside(running: readonly Pick<Replay, "id" | "application_id" | "dry_run">[]) {
+async function stepsBeside(
+  running: readonly Pick<Replay, "id" | "application_id" | "dry_run">[],
+  { lastMs = 10 * minute, heldMs = Number.POSITIVE_INFINITY, stepMs = 10 * second } = {},
+) {
   const time = new VirtualTime();
   const steps = new Map<string, number>();
   const tries = new Map<string, number>();
   const replays: Pick<ReplayStore, "running" | "advance"> = {
     running: async () => running as Replay[],
     async advance(id) {
-      const isHeld = id.startsWith("held");
+      const isHeld = id.startsWith("held") && time.monotonic() < heldMs;
       const counts = isHeld ? tries : steps;
       counts.set(id, (counts.get(id) ?? 0) + 1);
       if (!isHeld) return true;
-      await time.timers.pause(10 * second);
+      await time.timers.pause(stepMs);
       throw new Error("canceling statement due to statement timeout");
     },
   };
@@ -118,7 +121,7 @@ async function stepsBeside(running: readonly Pick<Replay, "id" | "application_id
     timers: time.timers,
   });
   const supervised = supervise([made], createLog("off"), time.timers);
-  await time.pass(10 * minute, settle);
+  await time.pass(lastMs, settle);
   const stopped = supervised.stop();
   await time.pass(10 * second, settle);
   await stopped;
@@ -151,4 +154,19 @@ test.each([
 test("while a replay is held, another of its application goes on", async () => {
   const { steps } = await stepsBeside([held(1, "one"), free("beside", "one"), free("other")]);
   expect(steps.get("beside")).toBeGreaterThan(possible / 10);
+});
+
+test("after an outage, the first replay that goes on makes all others go on", async () => {
+  const all = Array.from({ length: 30 }, (_, i) => held(i, `application ${i}`));
+  const { steps } = await stepsBeside(all, { heldMs: 5 * minute, lastMs: 10 * minute });
+  expect(all.filter(({ id }) => (steps.get(id) ?? 0) === 0)).toEqual([]);
+});
+
+test("a step during which the process was suspended for an hour delays its replay by minutes", async () => {
+  const { steps } = await stepsBeside([held(1, "one")], {
+    stepMs: 60 * minute,
+    heldMs: minute,
+    lastMs: 66 * minute,
+  });
+  expect(steps.get("held 1")).toBeGreaterThan(0);
 });

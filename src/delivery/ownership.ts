@@ -1,4 +1,4 @@
-import { type Application, receives, usesOnlyStream } from "../domain/applications.ts";
+import type { Application } from "../domain/applications.ts";
 import type { Deliverer, EndpointNotification } from "../domain/replicas.ts";
 import type { RemovedSubscriptions } from "../domain/subscriptions.ts";
 import { second } from "../domain/time.ts";
@@ -116,9 +116,8 @@ export function createEndpointOwnership(
     if (queue.applicationChanged(application?.endpoint_generation ?? null, now())) {
       log.info("endpoint.enabled", { application_id: applicationId });
     }
-    // Pending deliveries of such an application have ended in the store, so the copies in memory are outdated, even if
-    // the application is changed back at once.
-    if (application && (!receives(application) || usesOnlyStream(application))) intake.recall(queue);
+    // A change may end pending deliveries in the store, so the copies in memory are outdated.
+    intake.recall(queue);
     scheduler.add(queue);
   };
 

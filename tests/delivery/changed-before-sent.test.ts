@@ -48,6 +48,23 @@ test("another header of its own: the request has the new one, and never the old 
   await one.stop();
 });
 
+test("an application enabled again: an event from before, which still waits for a connection, is not sent", async () => {
+  const other = await subscriber(store, { webhook_url: "https://other.test/", broadcaster: 7 });
+  const one = dispatching(store, { send, connections: 1 });
+  await one.publish("e1");
+  await until(() => requests.length === 1);
+  await one.store.applications.update(other, { disabled: true }, one.now());
+  await one.publish("e2", 7);
+  await one.store.applications.update(other, { disabled: false }, one.now());
+  connected.resolve();
+  await one.settled();
+  expect(requests).toHaveLength(1);
+  expect(await loggedDeliveries(store, { application_id: other })).toMatchObject([
+    { status: "canceled", attempts: [] },
+  ]);
+  await one.stop();
+});
+
 test("a removed application: the request is not sent", async () => {
   const one = dispatching(store, { send });
   await one.publish("e1");

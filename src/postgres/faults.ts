@@ -8,6 +8,9 @@ export class DeadlineError extends Error {
   override name = "DeadlineError";
 }
 
+/** A statement was not sent, because too many wait for a response. */
+export class NotSentError extends DeadlineError {}
+
 /** None of the hosts is a reachable primary. */
 export class NoPrimaryError extends Error {
   override name = "NoPrimaryError";

@@ -5,7 +5,14 @@ import { type ConnectionUse, newHistogram, observe } from "../domain/statistics.
 import { StoreError } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
 import { type ConnectionSettings, type Host, hostsOf, shownHost } from "../store/location.ts";
-import { DeadlineError, isConflictOfWork, isReadOnly, isUnreachable, NoPrimaryError } from "./faults.ts";
+import {
+  DeadlineError,
+  isConflictOfWork,
+  isReadOnly,
+  isUnreachable,
+  NoPrimaryError,
+  NotSentError,
+} from "./faults.ts";
 
 /** Options of the connections to a database. */
 export interface PoolOptions {
@@ -350,8 +357,7 @@ class DriverPool implements Postgres {
     if (sql instanceof Promise) return sql.then((found) => this.#send(found, text, values, asArrays));
     return new Promise((resolve, reject) => {
       this.#refuseIfDown();
-      if (this.#sent.size >= mostWaiting)
-        throw new DeadlineError("Too many statements wait for the database");
+      if (this.#sent.size >= mostWaiting) throw new NotSentError("Too many statements wait for the database");
       const query = sql.unsafe(text, values as unknown[]);
       // Not canceled here, because the server cancels late statements. Canceling a commit that waits for a standby
       // would make it visible without the standby.

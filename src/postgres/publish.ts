@@ -13,7 +13,7 @@ import { BatchRefused, DomainError, inOneLine, unknownBroadcaster } from "../dom
 import { newId, newReplica } from "../domain/ids.ts";
 import { second } from "../domain/time.ts";
 import { idOfOther, joinedEvents, newDelivery } from "../store/drizzle/deliveries.ts";
-import { DeadlineError, isLockTimeout, isStatementTimeout } from "./faults.ts";
+import { DeadlineError, isLockTimeout, isStatementTimeout, NotSentError } from "./faults.ts";
 import { type Considered, FilterDecisions, noneConsidered, subjectOf } from "./filters.ts";
 import type { Postgres, Queries } from "./pool.ts";
 import { publishingLock } from "./positions.ts";
@@ -307,17 +307,24 @@ interface Parts {
   readonly suspects: ReadonlySet<string>;
 }
 
-/** The most events of one commit. It is less after a statement timeout: events may have many subscribers. */
+/** The most events of one commit. It is less after a slow statement: events may have many subscribers. */
 const maxGathered = 256;
-/**
- * After a statement of less than this time, the next one may store half as many events again; after a longer one, one
- * more. It is half of the statement timeout.
- */
-const shortStatementMs = 5 * second;
 /** How long events wait while statements are ended by their timeout. Then they are refused. */
 const longestWaitMs = 30 * second;
 /** The most bytes of the events of one commit. */
 const maxGatheredBytes = 2 * 1024 * 1024;
+
+/** How long the statement for a group of events took. */
+interface Timed {
+  readonly events: number;
+  readonly ms: number;
+}
+
+/** Whether the smaller of two groups took about as long as the larger one, so that their size is not the reason. */
+function isForOtherReason(one: Timed, other: Timed): boolean {
+  const [smaller, larger] = one.events < other.events ? [one, other] : [other, one];
+  return smaller.events <= 0.75 * larger.events && smaller.ms > 0.75 * larger.ms;
+}
 
 /**
  * Group commit: while a statement stores events, further events are collected, and the next statement stores all of
@@ -337,6 +344,8 @@ export function eventPublisher(
   let isScheduled = false;
   /** The most events of the next commit. */
   let most = maxGathered;
+  /** The last group that was slow for its size, or perhaps for another reason. */
+  let slow: Timed | null = null;
   /**
    * The number of this publisher. Another one follows a statement with an unknown outcome, which may store its events
    * late: later events are not taken into memory before those.
@@ -373,13 +382,26 @@ export function eventPublisher(
     });
   };
 
-  /** After a statement that stored as many events as it may, the next one may store more. */
-  const storeMore = (ms: number): void => {
-    most = Math.min(ms < shortStatementMs ? Math.ceil(1.5 * most) : most + 1, maxGathered);
+  /**
+   * Adapts the next groups to a stored one. Its statement held the locks of subscriptions, for which other publishers
+   * wait `lockTimeoutMs`: after a longer one, groups become smaller, unless that makes them no faster.
+   */
+  const adapt = (group: Timed): void => {
+    if (group.ms > lockTimeoutMs) {
+      // Much smaller groups than the largest say nothing about it.
+      if (2 * group.events < most) return;
+      // A single event cannot be made smaller, so two show whether the size matters.
+      const mayGrow = group.events === 1 || (slow !== null && isForOtherReason(group, slow));
+      most = mayGrow ? Math.min(2 * group.events, maxGathered) : Math.ceil(group.events / 2);
+      slow = group;
+    } else if (group.events >= most) {
+      most = Math.min(group.ms < lockTimeoutMs / 2 ? Math.ceil(1.5 * most) : most + 1, maxGathered);
+    }
   };
 
   /** After a statement that did not store a batch in time, the next ones store fewer events, which takes less time. */
-  const storeFewer = (batch: readonly Waiting[]): void => {
+  const storeFewer = (batch: readonly Waiting[], ms: number): void => {
+    slow = { events: batch.length, ms };
     most = Math.ceil(batch.length / 8);
     const since = now() - longestWaitMs;
     const late = gathered.filter((one) => one.since < since);
@@ -397,30 +419,28 @@ export function eventPublisher(
     const read = claimed.beginRead();
     const events = eventsOf(batch);
     const begunAt = now();
-    let isStored = false;
     try {
       const timeoutMs = parts === null ? lockTimeoutMs : partLockTimeoutMs;
       const stored = await storeMatching(pool, events, { publisher, filters, timeoutMs });
-      isStored = true;
-      if (group.length >= most) storeMore(now() - begunAt);
+      adapt({ events: group.length, ms: now() - begunAt });
       const outcomes = await outcomesOf(pool, events, stored);
       for (const [i, { event, reserveSlot, resolve, reject }] of batch.entries()) {
         const outcome = outcomes[i];
-        if (outcome instanceof DomainError) reject(outcome);
+        if (outcome instanceof Error) reject(outcome);
         else if (outcome) resolve(storedEvent({ claimed, owned, read, reserveSlot }, event, outcome));
       }
     } catch (error) {
-      if (isStored) refuseUnknown(batch, error);
-      else if (isStatementTimeout(error)) {
+      if (isStatementTimeout(error)) {
         // Nothing of it is stored.
         if (batch.length === 1) refuse(batch, tooSlow());
         else gathered = [...batch, ...gathered];
-        storeFewer(batch);
+        storeFewer(batch, now() - begunAt);
         schedule();
       } else if (isLockTimeout(error)) await keepParts(batch, error, parts);
+      else if (error instanceof NotSentError) refuse(batch, error);
       else {
         // The server does not end the statements of a pooled connection.
-        if (pool.isPooled && error instanceof DeadlineError) storeFewer(batch);
+        if (pool.isPooled && error instanceof DeadlineError) storeFewer(batch, now() - begunAt);
         refuseUnknown(batch, error);
       }
     } finally {
@@ -463,9 +483,11 @@ export function eventPublisher(
             const by = { publisher, filters, timeoutMs: lockTimeoutMs };
             const stored = await storeMatching(transaction, events, by);
             const all = await outcomesOf(transaction, events, stored);
+            const failed = all.find((one) => one instanceof Error && !(one instanceof DomainError));
+            if (failed) throw failed;
             const refusals = all.map((one) => (one instanceof DomainError ? inOneLine(one) : null));
             if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
-            return all.flatMap((one) => (one instanceof DomainError ? [] : one));
+            return all.flatMap((one) => (one instanceof Error ? [] : one));
           });
           const stored = outcomes.flatMap((outcome, i) => {
             const event = events[i];
@@ -508,18 +530,27 @@ interface Outcome extends PublishedEvent {
   readonly unwantedBy: readonly string[];
 }
 
-/** Returns for each event its outcome, or the error with which it was refused. */
+/**
+ * Returns for each event its outcome, or the error with which it was refused. If earlier events cannot be read, the
+ * events that were not stored get the error of the database.
+ */
 async function outcomesOf(
   connection: Queries,
   events: readonly NewEvent[],
   { rows, considered }: Awaited<ReturnType<typeof storeMatching>>,
-): Promise<(Outcome | DomainError)[]> {
+): Promise<(Outcome | Error)[]> {
   const excluded = Map.groupBy(considered.excluded, ([n]) => n - 1);
   const made = Map.groupBy(rows, ({ n }) => n - 1);
   const repeated = events.filter((_, i) => made.get(i)?.[0]?.is_new === false).map(({ id }) => id);
-  const earlier = new Map(
-    (repeated.length === 0 ? [] : await earlierEvents(connection, repeated)).map((one) => [one.id, one]),
-  );
+  let failure: Error | null = null;
+  const found =
+    repeated.length === 0
+      ? []
+      : await earlierEvents(connection, repeated).catch((error: Error) => {
+          failure = error;
+          return [];
+        });
+  const earlier = new Map(found.map((one) => [one.id, one]));
   const newAt = new Map(events.flatMap(({ id }, i) => (made.get(i)?.[0]?.is_new ? [[id, i] as const] : [])));
   return events.map(({ id, fingerprint }, i) => {
     const its = made.get(i) ?? [];
@@ -528,6 +559,7 @@ async function outcomesOf(
       const unwantedBy = (excluded.get(i) ?? []).map(([, id]) => id);
       return { id, deliveries: deliveries.length, made: deliveries, unwantedBy };
     }
+    if (failure !== null) return failure;
     // An event may have the id of a later one only if it is refused for its broadcaster.
     const known = (newAt.get(id) ?? 0) > i ? undefined : earlier.get(id);
     if (known?.fingerprint.equals(fingerprint))

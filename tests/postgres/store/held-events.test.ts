@@ -1,8 +1,8 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
 import { postgresDialect } from "../../../src/postgres/dialect.ts";
-import { DeadlineError } from "../../../src/postgres/faults.ts";
-import { openPool, type Postgres } from "../../../src/postgres/pool.ts";
+import { DeadlineError, NotSentError } from "../../../src/postgres/faults.ts";
+import { openPool, type Postgres, type Queries } from "../../../src/postgres/pool.ts";
 import { eventPublisher } from "../../../src/postgres/publish.ts";
 import { ClaimedDeliveries } from "../../../src/postgres/queue.ts";
 import { OwnedShards } from "../../../src/postgres/shards.ts";
@@ -165,21 +165,25 @@ test.skipIf(!hasPostgres)(
 );
 
 test.skipIf(!hasPostgres)(
-  "events that are stored have an unknown outcome if the look-up after it takes too long",
+  "if the look-up of repeated events takes too long, only those are refused",
   async () => {
     const { store, pool, settings } = await ownPostgres();
     await subscriber(store);
     const impatient = openPool(settings, { connections: 1, statementTimeoutMs: 50 });
     afterThisTest(() => impatient.close());
     let isSlow = false;
-    const slow: Postgres = {
-      ...pool,
-      orm: pool.orm,
+    const slowed = (queries: Queries): Queries => ({
+      orm: queries.orm,
       run: (text, values) => {
-        if (!isSlow || !text.startsWith("SELECT id, fingerprint")) return pool.run(text, values);
+        if (!isSlow || !text.startsWith("SELECT id, fingerprint")) return queries.run(text, values);
         isSlow = false;
         return impatient.run("SELECT pg_sleep(10)");
       },
+    });
+    const slow: Postgres = {
+      ...pool,
+      ...slowed(pool),
+      transact: (work) => pool.transact((transaction) => work(slowed(transaction))),
     };
     const events = eventPublisher(slow, new ClaimedDeliveries(), new OwnedShards());
     const publish = async (id: string) => {
@@ -191,16 +195,22 @@ test.skipIf(!hasPostgres)(
       return isBehind;
     };
     expect(await publish("earlier")).toEqual([false]);
+    const names = ["first", "earlier", "second"];
     isSlow = true;
-    const outcomes = await Promise.allSettled([publish("stored"), publish("earlier")]);
-    expect(outcomes).toMatchObject(
-      Array(2).fill({
-        status: "rejected",
-        reason: { message: expect.stringContaining("statement timeout") },
-      }),
-    );
-    expect(await publish("next")).toEqual([true]);
-    expect(await publish("last")).toEqual([false]);
+    const outcomes = await Promise.allSettled(names.map(publish));
+    const refused = {
+      status: "rejected",
+      reason: { message: expect.stringContaining("statement timeout") },
+    };
+    const stored = { status: "fulfilled", value: [false] };
+    expect(outcomes).toMatchObject([stored, refused, stored]);
+    // Nothing is unknown, so later events follow in memory.
+    expect(await publish("next")).toEqual([false]);
+    // All events of a batch are refused together, and none of them is stored.
+    isSlow = true;
+    const batch = ["in-batch", "earlier"].map((id) => newEvent(id));
+    await expect(events.publishAll(batch, () => false)).rejects.toThrow("statement timeout");
+    expect(await events.find("in-batch")).toBeNull();
   },
 );
 
@@ -215,9 +225,11 @@ function publisherOn(costMs: (events: number, at: number) => number, isPooled = 
   let clock = 0;
   const groups: Group[] = [];
   const nowhere = openPool(readDatabaseUrl("postgres://onair@127.0.0.1:1/none"), { connections: 1 });
-  const pool: Postgres = {
+  const pool = {
     ...nowhere,
     orm: nowhere.orm,
+    use: nowhere.use,
+    transact: nowhere.transact,
     isPooled,
     run: async <Row>(text: string, values: readonly unknown[] = []) => {
       if (!text.includes("INSERT INTO event_ids")) return [];
@@ -236,7 +248,7 @@ function publisherOn(costMs: (events: number, at: number) => number, isPooled = 
     const outcomes = await Promise.allSettled(names.map((one) => events.publish(one, () => false)));
     return outcomes.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
   };
-  return { groups, published };
+  return { groups, published, pool };
 }
 
 const statementTimeout = () =>
@@ -248,29 +260,45 @@ const statementTimeout = () =>
     severity: "ERROR",
   });
 
-test("a slow commit that ends in time makes the next ones no smaller", async () => {
-  const { groups, published } = publisherOn(() => 9_000);
+test.each([3_100, 9_000])("commits that always take %d ms have many events", async (costMs) => {
+  const { groups, published } = publisherOn(() => costMs);
   expect(await published(1_000)).toEqual([]);
-  expect(groups.map(({ events }) => events)).toEqual([256, 256, 256, 232]);
+  expect(groups.map(({ events }) => events)).toEqual([256, 128, 256, 256, 104]);
 });
 
-test("events to many subscribers are stored in groups that grow without another timeout", async () => {
+test("slow commits of few events make the next ones no smaller", async () => {
+  const { groups, published } = publisherOn(() => 9_000);
+  for (const count of [1, 1, 3, 60]) expect(await published(count)).toEqual([]);
+  expect(await published(256)).toEqual([]);
+  expect(groups.map(({ events }) => events)).toEqual([1, 1, 3, 60, 256]);
+});
+
+test("events to many subscribers are stored in groups that hold locks for about 3 seconds", async () => {
   const { groups, published } = publisherOn((events) => 40 * events);
   expect(await published(256)).toEqual([]);
   expect(await published(2_000)).toEqual([]);
-  expect(groups.slice(0, 6)).toEqual([
+  expect(groups.slice(0, 4)).toEqual([
     { events: 256, isLate: true },
-    ...[32, 48, 72, 104, 108].map((events) => ({ events })),
+    ...[32, 48, 49].map((events) => ({ events })),
   ]);
   expect(groups.filter(({ isLate }) => isLate)).toHaveLength(1);
-  expect(groups.at(-2)?.events).toBeGreaterThan(162);
+  const sizes = groups.slice(1).map(({ events }) => events);
+  // One more than 75 takes more than 3 seconds, and then half as many are stored.
+  expect(Math.max(...sizes)).toBe(76);
+  expect(sizes[sizes.indexOf(76) + 1]).toBe(38);
 });
 
-test.each([20, 3_000])("after timeouts, commits of %d ms grow again", async (costMs) => {
+test.each([20, 3_100, 9_000])("after timeouts, commits of %d ms grow again", async (costMs) => {
   const { groups, published } = publisherOn((_, at) => (at < 25_000 ? 60_000 : costMs));
   expect(await published(1_500)).toEqual([]);
-  const stored = [1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140, 210, 256];
-  expect(groups.map(({ events }) => events).slice(0, 17)).toEqual([256, 32, 4, ...stored]);
+  const sizes = groups.map(({ events }) => events);
+  expect(sizes.slice(0, 4)).toEqual([256, 32, 4, 1]);
+  const stored = {
+    20: [1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140, 210, 256],
+    3100: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+    9000: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+  }[costMs];
+  expect(sizes.slice(3, 3 + (stored?.length ?? 0))).toEqual(stored ?? []);
 });
 
 test("a database that stores not even one event in time refuses all that have waited 30 seconds", async () => {
@@ -287,4 +315,24 @@ test("through a pooler that does not end statements, the next ones store fewer e
   expect(reasons).toHaveLength(256);
   for (const reason of reasons) expect(reason).toBeInstanceOf(DeadlineError);
   expect(groups.map(({ events }) => events)).toEqual([256, 32, 12]);
+});
+
+test("events that are not sent, because too many statements wait, make the next groups no smaller", async () => {
+  const silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const full = openPool(readDatabaseUrl(`postgres://onair@127.0.0.1:${silent.port}/none`), {
+    connections: 1,
+  });
+  const waiting = Promise.allSettled(Array.from({ length: 10_000 }, () => full.run("SELECT 1")));
+  const { groups, published, pool } = publisherOn(() => 20, true);
+  const { run } = pool;
+  pool.run = full.run;
+  const reasons = await published(256);
+  expect(reasons).toHaveLength(256);
+  for (const reason of reasons) expect(reason).toBeInstanceOf(NotSentError);
+  pool.run = run;
+  expect(await published(256)).toEqual([]);
+  expect(groups).toEqual([{ events: 256 }]);
+  silent.stop(true);
+  await full.close();
+  await waiting;
 });

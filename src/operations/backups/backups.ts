@@ -26,9 +26,10 @@ import {
   shownDestination,
   workDirectory,
 } from "./destination.ts";
-import { backupDirectory, partialSize, removePartials, syncPartial } from "./files.ts";
+import { DirectoryCalls, destinationMs } from "./directory-calls.ts";
+import { backupDirectory, removePartials, syncPartial } from "./files.ts";
 import { KeptList, outdated, shownKept } from "./kept-list.ts";
-import { openDestination, requireUsable, silentDirectory, tooSmallFor } from "./open-destination.ts";
+import { openDestination, requireUsable, tooSmallFor } from "./open-destination.ts";
 import { type Announce, BackupSchedule, BackupWatch } from "./schedule.ts";
 
 /** The backups of a server. `state` is null when other software makes them. */
@@ -67,8 +68,8 @@ export interface BackupConfig {
 /** The interval of checks whether a backup is due. */
 export const backupCheckMs = 10 * second;
 
-/** How long a start, a check and a stop wait for the destination, such as a mounted directory whose server is away. */
-const destinationMs = 5 * second;
+/** How long a check waits before it reports that a directory does not respond: a disk that sleeps takes seconds. */
+const silentMs = 30 * second;
 
 /** The destination of the backups of a data directory. */
 function backupDestination(
@@ -176,6 +177,8 @@ export class Backups {
   readonly #newId: () => string;
   readonly #schedule: BackupSchedule | null;
   readonly #watch: BackupWatch;
+  readonly #monotonic: () => number;
+  readonly #calls: DirectoryCalls;
   readonly #list: KeptList;
   #running: BackupRun | null = null;
   #failed: Backup[] = [];
@@ -183,13 +186,17 @@ export class Backups {
   #isStopped = false;
   /** The check in progress; it may wait for the destination. */
   #checking: Promise<void> | null = null;
+  /** When the check in progress began to list a directory, by the monotonic clock, and whether it was reported. */
+  #listing: { readonly at: number; isReported: boolean } | null = null;
   /** Ends the wait for the check in progress. */
   #endWait = () => {};
 
   constructor(options: BackupsOptions) {
     const { everyMs, now, monotonic = () => performance.now(), announce = () => {} } = options;
     this.#options = options;
-    this.#list = new KeptList(options.destination, options.dataId, monotonic);
+    this.#monotonic = monotonic;
+    this.#calls = new DirectoryCalls(destinationDirectory(options));
+    this.#list = new KeptList(options.destination, options.dataId, monotonic, this.#calls);
     // New ids are above all known ids, so that the newest backup has the highest id even if the clock was set back.
     this.#newId = ulidSource(() => Math.max(now(), (this.#list.newestAt ?? 0) + 1));
     this.#schedule = everyMs === null ? null : new BackupSchedule({ everyMs, now, monotonic });
@@ -230,6 +237,7 @@ export class Backups {
     // First, because a destination that hangs never lets the check or a backup in progress come to an end. While the
     // check before this one waits for the first list, no backup is known, and the age is the time since the start.
     if (known !== null || this.#checking) this.#watch.check(newestAt);
+    this.#reportSilence();
     this.#checking ??= this.#check().finally(() => {
       this.#checking = null;
     });
@@ -241,15 +249,16 @@ export class Backups {
   async #check(): Promise<void> {
     if (this.#isStopped || this.#running) return;
     if (this.#list.known === null && this.#schedule?.isDue(null) === false) return;
-    const listing = this.#list.list();
-    const { destination } = this.#options;
+    const listing = { at: this.#monotonic(), isReported: false };
+    // Requests to a destination on the network have time limits of their own.
+    if (this.#options.destination.kind === "directory") this.#listing = listing;
     try {
-      // Requests to a destination on the network have time limits of their own.
-      if (destination.kind === "directory" && (await inTime(listing, destinationMs)) === null)
-        this.#notListed(silentDirectory(destination.directory));
-      await listing;
+      await this.#calls.idle();
+      await this.#list.list();
     } catch (error) {
-      this.#notListed(error);
+      if (!listing.isReported) this.#notListed(error);
+    } finally {
+      this.#listing = null;
     }
     const { known, newestAt } = this.#list;
     if (known === null || this.#isStopped) return;
@@ -257,6 +266,14 @@ export class Backups {
     if (this.#schedule && (await this.#options.isHeld?.())) return;
     // `begin` logs and reports the failure.
     if (this.#schedule?.isDue(newestAt)) await this.begin(false).catch(() => {});
+  }
+
+  /** Reports once that the directory does not respond to the check in progress. */
+  #reportSilence(): void {
+    const listing = this.#listing;
+    if (!listing || listing.isReported || this.#monotonic() - listing.at < silentMs) return;
+    listing.isReported = true;
+    this.#notListed(this.#calls.silent);
   }
 
   #notListed(error: unknown): void {
@@ -279,11 +296,13 @@ export class Backups {
     }
     const { program, log, changed } = this.#options;
     const start = this.#newBackup();
-    const running = new BackupRun({ start, program, log, changed });
+    const running = new BackupRun({ start, program, log, changed, calls: this.#calls });
     this.#running = running;
     try {
-      await requireUsable(start);
-      const tooSmall = await tooSmallFor(start);
+      const tooSmall = await this.#calls.make(async () => {
+        await requireUsable(start);
+        return tooSmallFor(start);
+      });
       if (tooSmall) throw noSpaceForBackup(tooSmall);
       if (this.#isStopped) throw new DomainError("unavailable", "The server is stopping");
     } catch (error) {
@@ -352,9 +371,11 @@ export class Backups {
 
   /** Resolves within five seconds. Logs a failure: a missing disk, for example, must not stop the server. */
   async #removePartials(directory: string, id?: string): Promise<void> {
-    const removed = removePartials(directory, id).catch((error) => {
-      this.#options.log.warn("backup.not_removed", errorFields(error));
-    });
+    const removed = this.#calls
+      .make(() => removePartials(directory, id))
+      .catch((error) => {
+        this.#options.log.warn("backup.not_removed", errorFields(error));
+      });
     await inTime(removed, destinationMs);
   }
 
@@ -366,9 +387,10 @@ export class Backups {
 
   async #all(): Promise<Backup[]> {
     // Running and failed backups are read before the list of files, so that a backup that ends meanwhile is not missed.
-    const others = [...this.#failed, ...(this.#running ? [await this.#running.current()] : [])];
+    const others = [...this.#failed, ...(this.#running ? [this.#running.current()] : [])];
     const ids = new Set(others.map(({ id }) => id));
-    const kept = await this.#list.list();
+    // Only a running backup changes the directory; while its bytes are synced, calls on the directory can take long.
+    const kept = (this.#running && this.#list.known) ?? (await this.#list.list());
     return [...kept.filter(({ id }) => !ids.has(id)).map(shownKept), ...others];
   }
 
@@ -395,8 +417,9 @@ export class Backups {
       if (this.#isStopped) return;
       // A thread that has crashed leaves its partial files.
       await this.#removePartialsOf(id);
+      if (this.#isStopped) return;
       log.failure("backup.failed", error, { id });
-      const failed = { ...(await running.current()), error: publicMessage(error), finished_at: now() };
+      const failed = { ...running.current(), error: publicMessage(error), finished_at: now() };
       this.#failed = [{ ...failed, status: "failed" as const }, ...this.#failed].slice(
         0,
         backupLimits.maxFailed,
@@ -437,6 +460,7 @@ interface RunOptions {
   /** The URL of `backup-worker.ts`. */
   readonly program: string;
   readonly log: Log;
+  readonly calls: DirectoryCalls;
   /** Called a few times per second while the backup is being made. */
   readonly changed?: (() => void) | undefined;
 }
@@ -457,7 +481,7 @@ export class BackupRun {
   #hasEnded = false;
   /** The expected size in bytes; null before it is known. */
   #expectedBytes: number | null = null;
-  /** The last known size in bytes. */
+  /** The size in bytes when it was last synced. */
   #writtenBytes = 0;
 
   constructor(options: RunOptions) {
@@ -496,12 +520,10 @@ export class BackupRun {
     this.#thread?.end();
   }
 
-  /** The backup with its progress so far. */
-  async current(): Promise<Backup> {
+  /** The backup with its progress so far. The directory is not accessed. */
+  current(): Backup {
     const { start } = this.#options;
-    // At the end the partial file is renamed, uploaded or encrypted, so the size may shrink.
-    const bytes = Math.max(this.#writtenBytes, await partialSize(this.#directory, this.id));
-    this.#writtenBytes = bytes;
+    const bytes = this.#writtenBytes;
     const expected = this.#expectedBytes;
     return {
       id: this.id,
@@ -517,11 +539,15 @@ export class BackupRun {
   }
 
   async #keepSynced(): Promise<void> {
+    const { calls, changed, log } = this.#options;
+    const sized = (bytes: number) => {
+      this.#writtenBytes = Math.max(this.#writtenBytes, bytes);
+    };
     for (let syncs = 0; !this.#hasEnded; syncs++) {
-      if (syncs % syncsPerChange === 0) this.#options.changed?.();
-      await syncPartial(this.#directory, this.id).catch((error) =>
-        this.#options.log.debug("backup.not_synced", errorFields(error)),
-      );
+      if (syncs % syncsPerChange === 0) changed?.();
+      await calls
+        .make(() => syncPartial(this.#directory, this.id, sized))
+        .catch((error) => log.debug("backup.not_synced", errorFields(error)));
       await Bun.sleep(syncPauseMs);
     }
   }

@@ -59,7 +59,8 @@ export function keepPartial(directory: string, partial: string, name: string): v
 /** Removes the files of all incomplete backups, or only of the one with this id. */
 export async function removePartials(directory: string, id = ""): Promise<void> {
   const partial = (await namesIn(directory)).filter((name) => name.startsWith(id) && partialName.test(name));
-  await Promise.all(partial.map((name) => fs.promises.rm(join(directory, name), { force: true })));
+  // One after another, so that a directory that hangs holds one of the few threads for files.
+  for (const name of partial) await fs.promises.rm(join(directory, name), { force: true });
 }
 
 async function namesIn(directory: string): Promise<string[]> {
@@ -74,8 +75,12 @@ async function namesIn(directory: string): Promise<string[]> {
 /** All complete backups. */
 export async function wholeBackups(directory: string): Promise<KeptBackup[]> {
   const names = await namesIn(directory);
-  const found = await Promise.all(names.map((name) => wholeBackup(directory, name)));
-  return found.filter((one) => one !== null);
+  const found: KeptBackup[] = [];
+  for (const name of names) {
+    const one = await wholeBackup(directory, name);
+    if (one) found.push(one);
+  }
+  return found;
 }
 
 async function wholeBackup(directory: string, name: string): Promise<KeptBackup | null> {
@@ -85,15 +90,20 @@ async function wholeBackup(directory: string, name: string): Promise<KeptBackup 
   return { ...read, size: stats.size, keptAt: Math.round(stats.mtimeMs) };
 }
 
-/** Syncs an incomplete backup. */
-export async function syncPartial(directory: string, id: string): Promise<void> {
+/** Syncs an incomplete backup. Calls `sized` with its size in bytes before that. */
+export async function syncPartial(
+  directory: string,
+  id: string,
+  sized: (bytes: number) => void,
+): Promise<void> {
   const file = await fs.promises.open(partialPath(directory, id)).catch(() => null);
-  await file?.datasync().finally(() => file.close());
-}
-
-/** The size of an incomplete backup in bytes. */
-export async function partialSize(directory: string, id: string): Promise<number> {
-  return (await fs.promises.stat(partialPath(directory, id)).catch(() => null))?.size ?? 0;
+  if (!file) return;
+  try {
+    sized((await file.stat()).size);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
 }
 
 export const isMissing = (error: unknown) =>

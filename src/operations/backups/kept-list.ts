@@ -7,6 +7,7 @@ import {
   destinationOfOthers,
   shownDestination,
 } from "./destination.ts";
+import type { DirectoryCalls } from "./directory-calls.ts";
 import type { KeptBackup } from "./files.ts";
 import { openDestination } from "./open-destination.ts";
 
@@ -20,6 +21,9 @@ export class KeptList {
   readonly #settings: DestinationSettings;
   readonly #dataId: () => Promise<string>;
   readonly #monotonic: () => number;
+  /** Makes a call on the destination. */
+  readonly #call: DirectoryCalls["make"];
+  readonly #calls: DirectoryCalls;
   #destination: Promise<BackupDestination> | null = null;
   #known: readonly KeptBackup[] | null = null;
   #listedAt = 0;
@@ -30,11 +34,19 @@ export class KeptList {
   /**
    * @param dataId returns the id of the data whose backups are listed
    * @param monotonic a monotonic clock, in milliseconds
+   * @param calls through which a directory is called
    */
-  constructor(settings: DestinationSettings, dataId: () => Promise<string>, monotonic: () => number) {
+  constructor(
+    settings: DestinationSettings,
+    dataId: () => Promise<string>,
+    monotonic: () => number,
+    calls: DirectoryCalls,
+  ) {
     this.#settings = settings;
     this.#dataId = dataId;
     this.#monotonic = monotonic;
+    this.#calls = calls;
+    this.#call = settings.kind === "directory" ? (work) => calls.make(work) : (work) => work();
   }
 
   /** The backups as last listed; null before the list was first read. */
@@ -57,7 +69,10 @@ export class KeptList {
    */
   async list(): Promise<readonly KeptBackup[]> {
     const at = this.#monotonic();
-    if (this.#settings.kind === "directory") return this.#shared();
+    if (this.#settings.kind === "directory") {
+      this.#calls.requireResponse();
+      return this.#shared();
+    }
     if (this.#known !== null && at - this.#listedAt < cachedMs) return this.#known;
     if (this.#unlisted && at - this.#unlisted.at < cachedErrorMs) throw this.#unlisted.error;
     return this.#shared();
@@ -84,7 +99,7 @@ export class KeptList {
   /** Claims the destination for the data. Rejects with `unavailable` when other data has claimed it. */
   async claim(): Promise<void> {
     const [destination, id] = await Promise.all([this.open(), this.#dataId()]);
-    this.#requireOwn(await destination.claim(id), id);
+    this.#requireOwn(await this.#call(() => destination.claim(id)), id);
   }
 
   #requireOwn(owner: string, id: string): void {
@@ -92,16 +107,19 @@ export class KeptList {
   }
 
   async remove({ id, name }: KeptBackup): Promise<void> {
-    await (await this.open()).remove(name);
+    const destination = await this.open();
+    await this.#call(() => destination.remove(name));
     this.#known = this.#known?.filter((one) => one.id !== id) ?? null;
   }
 
   async #ask(): Promise<readonly KeptBackup[]> {
     try {
       const destination = await this.open();
-      const owner = await destination.owner();
-      if (owner !== null) this.#requireOwn(owner, await this.#dataId());
-      this.#known = await destination.list();
+      this.#known = await this.#call(async () => {
+        const owner = await destination.owner();
+        if (owner !== null) this.#requireOwn(owner, await this.#dataId());
+        return destination.list();
+      });
       this.#listedAt = this.#monotonic();
       this.#unlisted = null;
       return this.#known;

@@ -1,14 +1,28 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { closeSync, constants, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { newId } from "../../../src/domain/ids.ts";
 import { day, hour, minute, second } from "../../../src/domain/time.ts";
-import { BackupRun } from "../../../src/operations/backups/backups.ts";
+import { BackupRun, Backups } from "../../../src/operations/backups/backups.ts";
 import {
   type AwsVariables,
   ownerFile,
   readDestination,
 } from "../../../src/operations/backups/destination.ts";
+import { DirectoryCalls } from "../../../src/operations/backups/directory-calls.ts";
+import { inTime } from "../../../src/runtime/event-loop.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import {
   backupFiles,
@@ -61,7 +75,8 @@ async function notices(server: TestServer): Promise<string[]> {
 test("a backup that is stopped while its destination is being checked starts no thread", async () => {
   const data = ownDirectory();
   const start = { data, id: newId(), destination: readDestination(data), recipients: [] };
-  const run = new BackupRun({ start, program: import.meta.url, log: keptLog().log });
+  const calls = new DirectoryCalls(data);
+  const run = new BackupRun({ start, program: import.meta.url, log: keptLog().log, calls });
   run.end();
   using threads = spyOn(globalThis, "Worker");
   await expect(run.make()).rejects.toThrow("stopped before it began");
@@ -134,8 +149,16 @@ describe("a directory of backups that hangs, like a mount whose server is away,"
     const path = join(place, ownerFile);
     rmSync(path, { force: true });
     Bun.spawnSync(["mkfifo", path]);
-    // Lets the waiting read end, so that the process can.
-    afterThisTest(() => closeSync(openSync(path, constants.O_RDWR | constants.O_NONBLOCK)));
+    // So that the process can end.
+    afterThisTest(() => respond(place));
+  }
+  /** Lets the waiting read end, and later ones find no file. */
+  function respond(place: string): void {
+    const path = join(place, ownerFile);
+    if (!lstatSync(path, { throwIfNoEntry: false })?.isFIFO()) return;
+    const writer = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+    rmSync(path);
+    closeSync(writer);
   }
   const args = (place: string) => ["--backup-every", "1h", "--backup-to", place];
 
@@ -152,6 +175,54 @@ describe("a directory of backups that hangs, like a mount whose server is away,"
     await until(async () => (await notices(server)).includes("backup.overdue"));
   });
 
+  test("leaves the threads for files to compression, and backups are refused meanwhile", async () => {
+    const place = ownDirectory();
+    hang(place);
+    const server = await ownServer({ isOnSqlite: true, args: args(place) });
+    for (const method of ["POST", "GET", "POST", "GET"]) {
+      const answer = await server.admin(method, backupsPath);
+      expect([method, answer.status, await json<object>(answer)]).toMatchObject([
+        method,
+        503,
+        { message: expect.stringContaining(`${place}, does not respond. Check`) },
+      ]);
+    }
+    const compressed = Array.from({ length: 4 }, () => promisify(gzip)("x"));
+    expect(await inTime(Promise.all(compressed), 5 * second)).toHaveLength(4);
+  });
+
+  test("only for some seconds, like a disk that sleeps, is no failure", async () => {
+    const clock = new Clock();
+    const place = ownDirectory();
+    hang(place);
+    const { log, lines } = keptLog();
+    const server = await ownServer({ isOnSqlite: true, clock, log, args: args(place) });
+    clock.advance(20 * second);
+    await server.app.backups.check();
+    respond(place);
+    await until(async () => (await metrics(server))['backups_total{outcome="done"}'] === 1);
+    expect(await notices(server)).toEqual([]);
+    expect((await lines()).filter((line) => line.includes("backup.not_listed"))).toEqual([]);
+    expect((await metrics(server))['backups_total{outcome="failed"}']).toBe(0);
+  });
+
+  test("and then fails is reported once", async () => {
+    const clock = new Clock();
+    const place = ownDirectory();
+    hang(place);
+    const { log, lines } = keptLog();
+    const server = await ownServer({ isOnSqlite: true, clock, log, args: args(place) });
+    clock.advance(30 * second);
+    await server.app.backups.check();
+    const path = join(place, ownerFile);
+    // The waiting read gets the id of other data.
+    writeFileSync(path, "01KEYN5Z9V5Z8N1F4T7Y0XW3CD\n");
+    await server.app.backups.check();
+    expect((await metrics(server))['backups_total{outcome="failed"}']).toBe(1);
+    const reported = (await lines()).filter((line) => line.includes("backup.not_listed"));
+    expect(reported).toEqual([expect.stringContaining("does not respond")]);
+  });
+
   test("already at the start is reported once, then by age, and the server starts and stops", async () => {
     const clock = new Clock();
     const place = ownDirectory();
@@ -159,6 +230,8 @@ describe("a directory of backups that hangs, like a mount whose server is away,"
     const { log, lines } = keptLog();
     const server = await ownServer({ isOnSqlite: true, clock, log, args: args(place) });
     expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
+    clock.advance(30 * second);
+    await server.app.backups.check();
     await until(async () => (await notices(server)).includes("backup.failed"));
     await server.app.backups.check();
     expect(await notices(server)).toEqual(["backup.failed"]);
@@ -176,15 +249,52 @@ describe("a directory of backups that hangs, like a mount whose server is away,"
     const server = await ownServer({ isOnSqlite: true, args: ["--backup-to", place] });
     await hangFor(place, 30);
     let hasBegun = false;
-    const isOver = () => {
+    const begun = () => {
       hasBegun = true;
     };
-    server.app.backups.begin().then(isOver, isOver);
+    server.app.backups.begin().then(begun, () => {});
     const startedAt = performance.now();
     await server.stop();
     expect(hasBegun).toBe(false);
     expect(performance.now() - startedAt).toBeLessThan(20 * second);
   });
+});
+
+test("a backup that fails while the server stops is not announced", async () => {
+  const data = ownDirectory();
+  const place = ownDirectory();
+  const server = await ownServer({ isOnSqlite: true, data });
+  const announced: string[] = [];
+  const { log, lines } = keptLog();
+  const backups = new Backups({
+    data,
+    dataId: async () => "01KEYN5Z9V5Z8N1F4T7Y0XW3CD",
+    destination: readDestination(place),
+    recipients: [],
+    everyMs: null,
+    keep: 3,
+    keepDays: null,
+    program: new URL("../../../src/operations/backups/backup-worker.ts", import.meta.url).href,
+    now: Date.now,
+    // The stop comes while the files of the failed backup are removed.
+    log: {
+      ...log,
+      warn(event, fields) {
+        log.warn(event, fields);
+        void backups.stop();
+      },
+    },
+    announce: (type) => void announced.push(type),
+  });
+  const { id } = await backups.begin();
+  // It can be neither written nor removed.
+  mkdirSync(join(place, `${id}.partial`));
+  await until(async () => (await lines()).some((line) => line.includes("backup.not_removed")));
+  await Bun.sleep(50);
+  expect(announced).toEqual([]);
+  expect((await lines()).filter((line) => line.includes("backup.failed"))).toEqual([]);
+  expect(backups.state.failed).toBe(0);
+  await server.stop();
 });
 
 test("backups are written to another directory, and metrics report their age without a schedule, too", async () => {

@@ -1,0 +1,53 @@
+import type { DomainError } from "../../domain/errors.ts";
+import { second } from "../../domain/time.ts";
+import { inTime } from "../../runtime/event-loop.ts";
+import { silentDirectory } from "./open-destination.ts";
+
+/** How long a start, a check, a stop and a call wait for a directory, such as a mounted one whose server is away. */
+export const destinationMs = 5 * second;
+
+/**
+ * The calls of a server on its directories of backups, one at a time. A call on a directory that hangs holds a thread
+ * for files until the directory responds, and the process has few of them: compression, cryptography and all other
+ * files need them.
+ */
+export class DirectoryCalls {
+  /** The error when the directory does not respond. */
+  readonly silent: DomainError;
+  #current: { readonly at: number; readonly over: Promise<true> } | null = null;
+
+  /** @param directory named in errors */
+  constructor(directory: string) {
+    this.silent = silentDirectory(directory);
+  }
+
+  /** Makes a call when the one in progress is over. Rejects with `silent` if that one takes more than five seconds. */
+  async make<Value>(work: () => Promise<Value>): Promise<Value> {
+    while (this.#current) {
+      this.requireResponse();
+      await inTime(this.#current.over, destinationMs - this.#elapsedMs);
+    }
+    const call = work();
+    const end = (): true => {
+      this.#current = null;
+      return true;
+    };
+    this.#current = { at: performance.now(), over: call.then(end, end) };
+    return call;
+  }
+
+  /** Throws `silent` while a call has been in progress for more than five seconds. */
+  requireResponse(): void {
+    if (this.#elapsedMs >= destinationMs) throw this.silent;
+  }
+
+  /** Resolves when no call is in progress, however long that takes. */
+  async idle(): Promise<void> {
+    while (this.#current) await this.#current.over;
+  }
+
+  /** For how long the call in progress has been; 0 for none. */
+  get #elapsedMs(): number {
+    return this.#current ? performance.now() - this.#current.at : 0;
+  }
+}

@@ -377,6 +377,8 @@ export function eventPublisher(
       isScheduled = false;
       const batch = nextBatch(gathered, most);
       gathered = gathered.slice(batch.length);
+      // A group that the bytes of its events limit is a full one.
+      if (gathered.length > 0) most = batch.length;
       schedule();
       await keep(batch);
     });
@@ -400,8 +402,9 @@ export function eventPublisher(
   };
 
   /** After a statement that did not store a batch in time, the next ones store fewer events, which takes less time. */
-  const storeFewer = (batch: readonly Waiting[], ms: number): void => {
-    slow = { events: batch.length, ms };
+  const storeFewer = (batch: readonly Waiting[]): void => {
+    // It would have taken longer, nobody knows how long.
+    slow = { events: batch.length, ms: Number.POSITIVE_INFINITY };
     most = Math.ceil(batch.length / 8);
     const since = now() - longestWaitMs;
     const late = gathered.filter((one) => one.since < since);
@@ -434,13 +437,13 @@ export function eventPublisher(
         // Nothing of it is stored.
         if (batch.length === 1) refuse(batch, tooSlow());
         else gathered = [...batch, ...gathered];
-        storeFewer(batch, now() - begunAt);
+        storeFewer(batch);
         schedule();
       } else if (isLockTimeout(error)) await keepParts(batch, error, parts);
       else if (error instanceof NotSentError) refuse(batch, error);
       else {
         // The server does not end the statements of a pooled connection.
-        if (pool.isPooled && error instanceof DeadlineError) storeFewer(batch, now() - begunAt);
+        if (pool.isPooled && error instanceof DeadlineError) storeFewer(batch);
         refuseUnknown(batch, error);
       }
     } finally {

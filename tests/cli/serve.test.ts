@@ -159,6 +159,8 @@ describe("signals", () => {
     const { adminUrl } = served;
     served.kill("SIGTERM");
     await until(async () => (await fetch(`${adminUrl}/readyz`)).status === 503);
+    // Signals within half a second are one stop.
+    await Bun.sleep(600);
     expect(await served.end("SIGTERM")).toBe(1);
   });
 

@@ -26,7 +26,7 @@ import {
   shownDestination,
   workDirectory,
 } from "./destination.ts";
-import { DirectoryCalls, destinationMs } from "./directory-calls.ts";
+import { DirectoryCalls, destinationMs, silentMs } from "./directory-calls.ts";
 import { backupDirectory, removePartials, syncPartial } from "./files.ts";
 import { KeptList, outdated, shownKept } from "./kept-list.ts";
 import { openDestination, requireUsable, tooSmallFor } from "./open-destination.ts";
@@ -67,9 +67,6 @@ export interface BackupConfig {
 
 /** The interval of checks whether a backup is due. */
 export const backupCheckMs = 10 * second;
-
-/** How long a check waits before it reports that a directory does not respond: a disk that sleeps takes seconds. */
-const silentMs = 30 * second;
 
 /** The destination of the backups of a data directory. */
 function backupDestination(
@@ -195,7 +192,7 @@ export class Backups {
     const { everyMs, now, monotonic = () => performance.now(), announce = () => {} } = options;
     this.#options = options;
     this.#monotonic = monotonic;
-    this.#calls = new DirectoryCalls(destinationDirectory(options));
+    this.#calls = new DirectoryCalls(destinationDirectory(options), monotonic);
     this.#list = new KeptList(options.destination, options.dataId, monotonic, this.#calls);
     // New ids are above all known ids, so that the newest backup has the highest id even if the clock was set back.
     this.#newId = ulidSource(() => Math.max(now(), (this.#list.newestAt ?? 0) + 1));
@@ -369,10 +366,14 @@ export class Backups {
     return { data, destination, recipients, id: this.#newId() };
   }
 
-  /** Resolves within five seconds. Logs a failure: a missing disk, for example, must not stop the server. */
+  /**
+   * Resolves within five seconds; the removal may end later. Logs a failure: a missing disk, for example, must not stop
+   * the server.
+   */
   async #removePartials(directory: string, id?: string): Promise<void> {
     const removed = this.#calls
-      .make(() => removePartials(directory, id))
+      .idle()
+      .then(() => this.#calls.make(() => removePartials(directory, id)))
       .catch((error) => {
         this.#options.log.warn("backup.not_removed", errorFields(error));
       });

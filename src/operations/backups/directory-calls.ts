@@ -3,8 +3,11 @@ import { second } from "../../domain/time.ts";
 import { inTime } from "../../runtime/event-loop.ts";
 import { silentDirectory } from "./open-destination.ts";
 
-/** How long a start, a check, a stop and a call wait for a directory, such as a mounted one whose server is away. */
+/** How long a start, a check and a stop wait for a directory, such as a mounted one whose server is away. */
 export const destinationMs = 5 * second;
+
+/** How long a call may take before the directory does not respond. A disk that sleeps takes seconds. */
+export const silentMs = 30 * second;
 
 /**
  * The calls of a server on its directories of backups, one at a time. A call on a directory that hangs holds a thread
@@ -16,29 +19,35 @@ export class DirectoryCalls {
   readonly silent: DomainError;
   #current: { readonly at: number; readonly over: Promise<true> } | null = null;
 
-  /** @param directory named in errors */
-  constructor(directory: string) {
+  readonly #monotonic: () => number;
+
+  /**
+   * @param directory named in errors
+   * @param monotonic a clock that is never set, in milliseconds
+   */
+  constructor(directory: string, monotonic: () => number) {
+    this.#monotonic = monotonic;
     this.silent = silentDirectory(directory);
   }
 
-  /** Makes a call when the one in progress is over. Rejects with `silent` if that one takes more than five seconds. */
+  /** Makes a call when the one in progress is over. Rejects with `silent` if that one takes `silentMs`. */
   async make<Value>(work: () => Promise<Value>): Promise<Value> {
     while (this.#current) {
       this.requireResponse();
-      await inTime(this.#current.over, destinationMs - this.#elapsedMs);
+      await inTime(this.#current.over, silentMs - this.#elapsedMs);
     }
     const call = work();
     const end = (): true => {
       this.#current = null;
       return true;
     };
-    this.#current = { at: performance.now(), over: call.then(end, end) };
+    this.#current = { at: this.#monotonic(), over: call.then(end, end) };
     return call;
   }
 
-  /** Throws `silent` while a call has been in progress for more than five seconds. */
+  /** Throws `silent` while a call has been in progress for `silentMs`. */
   requireResponse(): void {
-    if (this.#elapsedMs >= destinationMs) throw this.silent;
+    if (this.#elapsedMs >= silentMs) throw this.silent;
   }
 
   /** Resolves when no call is in progress, however long that takes. */
@@ -48,6 +57,6 @@ export class DirectoryCalls {
 
   /** For how long the call in progress has been; 0 for none. */
   get #elapsedMs(): number {
-    return this.#current ? performance.now() - this.#current.at : 0;
+    return this.#current ? this.#monotonic() - this.#current.at : 0;
   }
 }

@@ -56,11 +56,15 @@ export function keepPartial(directory: string, partial: string, name: string): v
   syncDirectory(directory);
 }
 
-/** Removes the files of all incomplete backups, or only of the one with this id. */
+/** Removes the files of all incomplete backups, or only of the one with this id. Rejects with the first failure. */
 export async function removePartials(directory: string, id = ""): Promise<void> {
   const partial = (await namesIn(directory)).filter((name) => name.startsWith(id) && partialName.test(name));
   // One after another, so that a directory that hangs holds one of the few threads for files.
-  for (const name of partial) await fs.promises.rm(join(directory, name), { force: true });
+  const errors: unknown[] = [];
+  for (const name of partial) {
+    await fs.promises.rm(join(directory, name), { force: true }).catch((error) => errors.push(error));
+  }
+  if (errors.length > 0) throw errors[0];
 }
 
 async function namesIn(directory: string): Promise<string[]> {

@@ -75,7 +75,7 @@ async function notices(server: TestServer): Promise<string[]> {
 test("a backup that is stopped while its destination is being checked starts no thread", async () => {
   const data = ownDirectory();
   const start = { data, id: newId(), destination: readDestination(data), recipients: [] };
-  const calls = new DirectoryCalls(data);
+  const calls = new DirectoryCalls(data, () => performance.now());
   const run = new BackupRun({ start, program: import.meta.url, log: keptLog().log, calls });
   run.end();
   using threads = spyOn(globalThis, "Worker");
@@ -176,9 +176,11 @@ describe("a directory of backups that hangs, like a mount whose server is away,"
   });
 
   test("leaves the threads for files to compression, and backups are refused meanwhile", async () => {
+    const clock = new Clock();
     const place = ownDirectory();
     hang(place);
-    const server = await ownServer({ isOnSqlite: true, args: args(place) });
+    const server = await ownServer({ isOnSqlite: true, clock, args: args(place) });
+    clock.advance(30 * second);
     for (const method of ["POST", "GET", "POST", "GET"]) {
       const answer = await server.admin(method, backupsPath);
       expect([method, answer.status, await json<object>(answer)]).toMatchObject([

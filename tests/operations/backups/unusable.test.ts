@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { removePartials } from "../../../src/operations/backups/files.ts";
 import { backupFiles, backupsPath, listedBackups, madeBackup } from "../../support/backups.ts";
 import { ownDirectory, ownServer, startServer } from "../../support/server.ts";
 import { canMount, SmallDisk } from "../../support/small-disk.ts";
@@ -22,6 +23,16 @@ test("a data directory that was moved away: 503, and it is not created again", a
     renameSync(`${data}-moved`, data);
     await server.stop();
   }
+});
+
+test("a partial file that cannot be removed keeps no other one", async () => {
+  const directory = ownDirectory();
+  const [first, second] = [1, 2].map((n) => `0${n}${"0".repeat(24)}.partial`) as [string, string];
+  // A directory cannot be removed as a file.
+  mkdirSync(join(directory, first));
+  await Bun.write(join(directory, second), "");
+  expect(await removePartials(directory).catch(String)).toContain(first);
+  expect(readdirSync(directory)).toEqual([first]);
 });
 
 // Root may write to any directory, but not to a file system that is mounted read-only.

@@ -243,8 +243,8 @@ function publisherOn(costMs: (events: number, at: number) => number, isPooled = 
     },
   };
   const events = eventPublisher(pool, new ClaimedDeliveries(), new OwnedShards(), () => clock);
-  const published = async (count: number) => {
-    const names = Array.from({ length: count }, (_, n) => newEvent(`event-${n}`));
+  const published = async (count: number, body = "{}") => {
+    const names = Array.from({ length: count }, (_, n) => newEvent(`event-${n}`, { body }));
     const outcomes = await Promise.allSettled(names.map((one) => events.publish(one, () => false)));
     return outcomes.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
   };
@@ -286,6 +286,19 @@ test("events to many subscribers are stored in groups that hold locks for about 
   // One more than 75 takes more than 3 seconds, and then half as many are stored.
   expect(Math.max(...sizes)).toBe(76);
   expect(sizes[sizes.indexOf(76) + 1]).toBe(38);
+});
+
+test("groups that are limited by the bytes of their events become smaller, too", async () => {
+  const { groups, published } = publisherOn((events) => 250 * events);
+  expect(await published(300, "x".repeat(64 * 1024))).toEqual([]);
+  expect(groups.slice(0, 3).map(({ events }) => events)).toEqual([32, 16, 8]);
+});
+
+test("a statement that was ended by its timeout would have taken longer: half as many events follow a slow one", async () => {
+  const { groups, published } = publisherOn((events) => 280 * events);
+  expect(await published(256)).toEqual([]);
+  expect(groups.slice(0, 4).map(({ events }) => events)).toEqual([256, 32, 16, 8]);
+  expect(groups.filter(({ isLate }) => isLate)).toHaveLength(1);
 });
 
 test.each([20, 3_100, 9_000])("after timeouts, commits of %d ms grow again", async (costMs) => {

@@ -89,8 +89,8 @@ export function createEndpointOwnership(
       const at = now();
       try {
         const isDone = await store.deliveries.makeFarRetriesDue(at, at + longestWaitMs);
-        await scanAll();
         if (isDone) return;
+        await scanAll();
       } catch (error) {
         if (!scheduler.hasEnded) logFailure(error);
       }
@@ -227,7 +227,7 @@ export function createEndpointOwnership(
     scan: scanAll,
     clockSetBack() {
       // Results that are not on disk yet have times of the former clock, too.
-      void recorder.written().then(makeFarRetriesDue, logFailure);
+      void recorder.written().then(makeFarRetriesDue).then(scanAll).catch(logFailure);
     },
   };
 }

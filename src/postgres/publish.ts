@@ -403,7 +403,7 @@ export function eventPublisher(
 
   /** After a statement that did not store a batch in time, the next ones store fewer events, which takes less time. */
   const storeFewer = (batch: readonly Waiting[]): void => {
-    // It would have taken longer, nobody knows how long.
+    // The statement would have taken longer than its timeout, by an unknown time.
     slow = { events: batch.length, ms: Number.POSITIVE_INFINITY };
     most = Math.ceil(batch.length / 8);
     const since = now() - longestWaitMs;

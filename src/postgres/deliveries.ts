@@ -258,7 +258,7 @@ export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned:
     ...deliveryClaims(pool, claimed, owned),
     ...deliveryStream(pool),
     async record(results, endpoints, notices = [], locked) {
-      const claims = claimed.claimsOf(results.map(({ seq }) => seq));
+      const claims = claimed.claimsOf(results);
       const states = endpoints.map((one) => ({ ...one, ...fenceOf(one) }));
       const record = (queries: Queries) => recordAttempts(queries, claims, results, states);
       let found: LockedRecords;

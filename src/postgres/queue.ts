@@ -21,6 +21,7 @@ import type { Fence, OwnedShards } from "./shards.ts";
 export class ClaimedDeliveries {
   readonly #byApplication = new Map<string, Set<number>>();
   readonly #claimOf = new Map<number, DeliveryClaim>();
+  readonly #claimOfResult = new WeakMap<AttemptResult, DeliveryClaim>();
   /** When deliveries were recorded or released during a read of the store, which may still show them as pending. */
   readonly #released = new Map<number, number>();
   readonly #reads = new Set<StoreRead>();
@@ -56,12 +57,18 @@ export class ClaimedDeliveries {
     return [...(this.#byApplication.get(applicationId) ?? [])];
   }
 
-  /** The claims of deliveries. Pass them to `releaseClaims`. */
-  claimsOf(seqs: Iterable<number>): Claims {
+  /**
+   * The claims of results, as they were when each was first asked for. Pass them to `releaseClaims`. A late answer of a
+   * first try to record releases the deliveries, and they may be claimed again before the next try, which must not end
+   * the new claims.
+   */
+  claimsOf(results: readonly AttemptResult[]): Claims {
     const claims = new Map<number, DeliveryClaim>();
-    for (const seq of seqs) {
-      const claim = this.#claimOf.get(seq);
-      if (claim !== undefined) claims.set(seq, claim);
+    for (const result of results) {
+      const claim = this.#claimOfResult.get(result) ?? this.#claimOf.get(result.seq);
+      if (claim === undefined) continue;
+      this.#claimOfResult.set(result, claim);
+      claims.set(result.seq, claim);
     }
     return claims;
   }

@@ -331,6 +331,28 @@ test("a claim returns first attempts in the order of publishing, then retries in
   expect(again.due.map(({ event }) => event.id)).toEqual(["first", "second", "early", "late"]);
 });
 
+test.each([
+  ["of a retry", { status: "pending", next_attempt_at: storedAt }],
+  [
+    "of a delivery that went back into the store",
+    { attempt: null, attempts: 0, status: "pending", next_attempt_at: 0 },
+  ],
+] as const)(
+  "a result %s that is recorded again after the next claim does not let it be claimed twice",
+  async (_, fields) => {
+    const { store } = await ownStore();
+    const application = await subscriber(store);
+    await store.events.publish(newEvent("one"), () => false);
+    const claim = async () => (await store.deliveries.claim(application, storedAt, 9)).due;
+    const [due] = await claim();
+    const result = attemptResult(due, fields);
+    await store.deliveries.record([result], []);
+    expect(await claim()).toHaveLength(1);
+    await store.deliveries.record([result], []);
+    expect(await claim()).toEqual([]);
+  },
+);
+
 /*
  * A clock that was far ahead has given retries their time. PostgreSQL's own clock counts, too, so it is now here.
  */

@@ -3,6 +3,7 @@ import { and, count, desc, eq, lte, min, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import {
   type Attempt,
+  type AttemptResult,
   type Backlog,
   type DeliveryFilter,
   type DeliveryPage,
@@ -421,6 +422,8 @@ export function deliveryStore(
   const addNotice = noticeAdder(dialect);
   const claims = deliveryClaims(db, orm, commit);
   const record = attemptRecorder(db);
+  /** Results whose claims have ended. If one is recorded again, any claim of its delivery is a later one. */
+  const recorded = new WeakSet<AttemptResult>();
   const log = deliveryLog(db, orm);
   const isOfUser = (user: number) => sql`EXISTS (SELECT 1 FROM events e
     WHERE e.seq = ${deliveries.event_seq} AND e.broadcaster_user_id = ${user})`;
@@ -434,7 +437,9 @@ export function deliveryStore(
         for (const notice of notices)
           if (kept.has(notice.application_id ?? "")) finished(addNotice(dialect.orm, notice));
       }, true);
-      await claims.release(results.map(({ seq }) => seq));
+      const first = results.filter((result) => !recorded.has(result));
+      for (const result of first) recorded.add(result);
+      await claims.release(first.map(({ seq }) => seq));
     },
     page: log.page,
     find: log.find,

@@ -56,7 +56,13 @@ export async function makeBackup(backup: NewBackup): Promise<DatabaseCounts> {
   } catch (error) {
     throw explainedUse(error, directory);
   } finally {
-    for (const path of [plain, `${plain}-journal`, encrypted]) rmSync(path, { force: true });
+    for (const path of [plain, `${plain}-journal`, encrypted]) {
+      try {
+        rmSync(path, { force: true });
+      } catch {
+        // What came of the backup counts. The server removes the files of a failed one, and its next start the others.
+      }
+    }
   }
 }
 

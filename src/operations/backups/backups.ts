@@ -413,7 +413,9 @@ export class Backups {
       const durationMs = Math.round(performance.now() - startedAt);
       log.info("backup.done", { id, size_bytes, duration_ms: durationMs, ...counts });
       this.#watch.made();
-      if (kept) await this.#removeOld(id);
+      if (kept) {
+        await this.#removeOld(id).catch((error) => log.warn("backup.not_removed", errorFields(error)));
+      }
     } catch (error) {
       if (this.#isStopped) return;
       // A thread that has crashed leaves its partial files.

@@ -246,6 +246,17 @@ describe("a directory of backups that hangs, like a mount whose server is away,"
     await server.stop();
   });
 
+  test("is left to `doctor`, so that it does not hold up the thread that answers requests", async () => {
+    const data = ownDirectory();
+    const server = await ownServer({ isOnSqlite: true, data });
+    mkdirSync(join(data, "backups"));
+    writeFileSync(join(data, "backups", "readable.db"), "", { mode: 0o644 });
+    const answer = await json<{ data: { check: string; status: string }[] }>(
+      await server.admin("GET", "/admin/v1/findings"),
+    );
+    expect(answer.data.filter(({ check }) => check === "file_modes")).toMatchObject([{ status: "ok" }]);
+  });
+
   test.skipIf(!canHang)("while a backup is begun does not keep the server from stopping", async () => {
     const place = ownDirectory();
     const server = await ownServer({ isOnSqlite: true, args: ["--backup-to", place] });
@@ -262,41 +273,75 @@ describe("a directory of backups that hangs, like a mount whose server is away,"
   });
 });
 
-test("a backup that fails while the server stops is not announced", async () => {
-  const data = ownDirectory();
-  const place = ownDirectory();
-  const server = await ownServer({ isOnSqlite: true, data });
-  const announced: string[] = [];
-  const { log, lines } = keptLog();
-  const backups = new Backups({
-    data,
-    dataId: async () => "01KEYN5Z9V5Z8N1F4T7Y0XW3CD",
-    destination: readDestination(place),
-    recipients: [],
-    everyMs: null,
-    keep: 3,
-    keepDays: null,
-    program: new URL("../../../src/operations/backups/backup-worker.ts", import.meta.url).href,
-    now: Date.now,
-    // The stop comes while the files of the failed backup are removed.
-    log: {
-      ...log,
-      warn(event, fields) {
-        log.warn(event, fields);
-        void backups.stop();
+describe("backups that a test makes itself", () => {
+  /** Backups of a server's data in another directory, and what they announce. */
+  async function own(options: Partial<ConstructorParameters<typeof Backups>[0]>) {
+    const data = ownDirectory();
+    const place = ownDirectory();
+    await ownServer({ isOnSqlite: true, data });
+    const announced: string[] = [];
+    const { log, lines } = keptLog();
+    const backups = new Backups({
+      data,
+      dataId: async () => "01KEYN5Z9V5Z8N1F4T7Y0XW3CD",
+      destination: readDestination(place),
+      recipients: [],
+      everyMs: null,
+      keep: 3,
+      keepDays: null,
+      program: new URL("../../../src/operations/backups/backup-worker.ts", import.meta.url).href,
+      now: Date.now,
+      log,
+      announce: (type) => void announced.push(type),
+      ...options,
+    });
+    afterThisTest(() => backups.stop());
+    return { backups, place, announced, lines };
+  }
+  const newest = async (backups: Backups) => (await backups.page("", 1))[0];
+
+  test("one that fails while the server stops is not announced", async () => {
+    const { log, lines } = keptLog();
+    const { backups, place, announced } = await own({
+      // The stop comes while the files of the failed backup are removed.
+      log: {
+        ...log,
+        warn(event, fields) {
+          log.warn(event, fields);
+          void backups.stop();
+        },
       },
-    },
-    announce: (type) => void announced.push(type),
+    });
+    const { id } = await backups.begin();
+    // It can be neither written nor removed.
+    mkdirSync(join(place, `${id}.partial`));
+    await until(async () => (await lines()).some((line) => line.includes("backup.not_removed")));
+    await Bun.sleep(50);
+    expect(announced).toEqual([]);
+    expect((await lines()).filter((line) => line.includes("backup.failed"))).toEqual([]);
+    expect(backups.state.failed).toBe(0);
   });
-  const { id } = await backups.begin();
-  // It can be neither written nor removed.
-  mkdirSync(join(place, `${id}.partial`));
-  await until(async () => (await lines()).some((line) => line.includes("backup.not_removed")));
-  await Bun.sleep(50);
-  expect(announced).toEqual([]);
-  expect((await lines()).filter((line) => line.includes("backup.failed"))).toEqual([]);
-  expect(backups.state.failed).toBe(0);
-  await server.stop();
+
+  test("one that fails has its own reason, also where its files cannot be removed", async () => {
+    const { backups, place } = await own({});
+    const { id } = await backups.begin();
+    mkdirSync(join(place, `${id}.partial`));
+    await until(() => backups.state.failed === 1);
+    expect(await newest(backups)).toMatchObject({
+      status: "failed",
+      error: expect.stringContaining("(EEXIST)"),
+    });
+  });
+
+  test("one that is made is no failure where the store cannot say which may be removed", async () => {
+    const isHeld = () => Promise.reject(new Error("the store cannot be read"));
+    const { backups, announced, lines } = await own({ isHeld });
+    await backups.begin();
+    await until(async () => (await lines()).some((line) => line.includes("backup.not_removed")));
+    expect(backups.state).toMatchObject({ made: 1, failed: 0 });
+    expect(await newest(backups)).toMatchObject({ status: "done" });
+    expect(announced).toEqual([]);
+  });
 });
 
 test("backups are written to another directory, and metrics report their age without a schedule, too", async () => {

@@ -83,6 +83,9 @@ const untilUsedMs = 2_500;
 /** As docs/upgrading.md says for replicas. */
 const env = { ONAIR_DRAIN_DELAY: "3" };
 
+/** Events come all the time, and the requests behind the proxy, which are to show a gap, come more often. */
+const pauseMs = 2_000;
+
 const hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3"] as const;
 
 interface Documented {
@@ -240,6 +243,7 @@ describe.skipIf(!hasPostgres)("three replicas under load", () => {
       const url = await database();
       const report = await faultRun({
         database: url,
+        pauseMs,
         replicas: hosts.map((host) => ({
           ports,
           command: program,
@@ -288,6 +292,7 @@ describe.skipIf(!hasPostgres)("three replicas under load", () => {
     const said = () => readFileSync(log, "utf8");
     const report = await faultRun({
       database: await database(),
+      pauseMs,
       replicas: [{ log, command: program }, { command: program }],
       async faults(replicas, { allServed }) {
         const [first, second] = replicas as readonly [TestReplica, TestReplica];

@@ -1,13 +1,7 @@
 import { StoreError } from "../domain/store.ts";
 import { type Environment, readSecret } from "../server/settings/read-config.ts";
 import { storageAt } from "../server/storage-at.ts";
-import {
-  type CopiedData,
-  type CopyCounts,
-  type CopyTarget,
-  type DataStorage,
-  moved,
-} from "../store/data-storage.ts";
+import { type CopiedData, type CopyTarget, type DataStorage, moved } from "../store/data-storage.ts";
 import {
   type DataLocation,
   namedDataLocation,
@@ -15,11 +9,13 @@ import {
   shownDataLocation,
   shownLocation,
 } from "../store/location.ts";
+import { copiedTables } from "../store/sqlite/copy.ts";
+import { attempts } from "../store/sqlite/schema.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { requireDatabase } from "./calls/target.ts";
 import { UsageError } from "./command.ts";
 import type { Output } from "./output/output.ts";
-import { counted, note, type Progress, print, showProgress, stopwatch, table } from "./output/print.ts";
+import { counted, note, print, showProgress, stopwatch, table } from "./output/print.ts";
 
 const help = `Usage: onair copy --from SOURCE --to TARGET [options]
 
@@ -67,35 +63,39 @@ function readLocation(
   env: Environment,
   mistakes: string[],
 ): DataLocation | null {
-  if (text === undefined || text === "") {
-    mistakes.push(
-      `${option} is missing: name a data directory, or a database like postgres://onair@host/onair`,
-    );
+  const wrong = (mistake: string) => {
+    mistakes.push(`${option}${mistake}`);
     return null;
-  }
+  };
+  if (!text)
+    return wrong(" is missing: name a data directory, or a database like postgres://onair@host/onair");
   if (!/^[a-z]+:\/\//.test(text)) return { directory: text };
   try {
     const named = readDatabaseUrl(text);
-    if (named.password !== "") {
-      mistakes.push(
-        `${option} must be without a password, because other users of the machine can see it: remove it here, and set ONAIR_DATABASE to the whole URL, or ONAIR_DATABASE_FILE to a file with it`,
+    if (named.password !== "")
+      return wrong(
+        " must be without a password, because other users of the machine can see it: remove it here, and set ONAIR_DATABASE to the whole URL, or ONAIR_DATABASE_FILE to a file with it",
       );
-      return null;
-    }
     const secret = readSecret(env, "ONAIR_DATABASE");
     const isSame = secret !== undefined && shownLocation(readDatabaseUrl(secret)) === shownLocation(named);
     return { database: { url: isSame ? secret : text, direct: null, connections: 1 } };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    mistakes.push(`${option}, or ONAIR_DATABASE, ${error.message}`);
-    return null;
+    return wrong(`, or ONAIR_DATABASE, ${error.message}`);
   }
 }
 
+/** Removes the mark of data that was moved. */
 async function reopen(from: DataLocation): Promise<void> {
-  const wasMarked = await reopenData(await storageAt(from));
   const location = shownDataLocation(from);
-  await print(wasMarked ? `${location} can be served again.` : `${location} was not marked as moved.`);
+  const source = await (await storageAt(from)).openToCopy();
+  try {
+    const isMarked = (await source.mark()) !== null;
+    await source.setMark(null);
+    await print(isMarked ? `${location} can be served again.` : `${location} was not marked as moved.`);
+  } finally {
+    await source.close();
+  }
 }
 
 /** Returns the command that serves the data. A password is not shown; it stays in its variable. */
@@ -109,17 +109,15 @@ function serving(location: DataLocation): string {
 
 async function copyAll(from: DataLocation, to: DataLocation, out: Output): Promise<void> {
   const took = stopwatch();
+  const progress = { bytes: 0, totalBytes: null, rows: 0, totalRows: 0 };
   let display: { end(): void } | null = null;
-  const progress: Progress & { rows: number } = { bytes: 0, totalBytes: null, rows: 0 };
-  const { counts, damagedBodies } = await copyData(await storageAt(from), await storageAt(to), {
-    counted({ attempts: _, ...rows }) {
-      const totalRows = Object.values(rows).reduce((sum, count) => sum + count, 0);
-      display = showProgress(Object.assign(progress, { totalRows }));
-    },
-    copied(rows) {
-      progress.rows += rows;
-    },
-  }).finally(() => display?.end());
+  const shown = (rows: number, totalRows: number) => {
+    Object.assign(progress, { rows, totalRows });
+    display ??= showProgress(progress);
+  };
+  const { counts, damagedBodies } = await copyData(await storageAt(from), await storageAt(to), shown).finally(
+    () => display?.end(),
+  );
   const [source, target] = [shownDataLocation(from), shownDataLocation(to)];
   const rows = Object.entries(counts).map(([noun, count]) => [noun, counted(count)]);
   await out.answer(
@@ -138,49 +136,35 @@ async function copyAll(from: DataLocation, to: DataLocation, out: Output): Promi
     );
 }
 
-/** The result of a copy. */
-interface Copied {
-  readonly counts: CopyCounts;
-  /** The ids of events copied without their bodies, because the source could not read them. */
-  readonly damagedBodies: readonly string[];
-}
-
-/** Callbacks for the progress of a copy. */
-interface CopyProgress {
-  /** Called with the rows of each table in the source. */
-  counted(counts: CopyCounts): void;
-  copied(rows: number): void;
-}
+/** Called with the rows copied so far and all rows of the source. */
+type CopyProgress = (rows: number, totalRows: number) => void;
 
 /**
  * Copies all data from a location that no server uses to an empty one, and marks the source as moved. The target cannot
  * be used before it is complete. A copy that fails leaves the target empty and the source unmarked. When the last step
- * fails, the source stays marked, because the target may be complete. Throws `StoreError`.
+ * fails, the source stays marked, because the target may be complete. Returns the rows of each table, and the ids of
+ * events copied without their bodies, because the source could not read them. Throws `StoreError`.
  */
-export async function copyData(from: DataStorage, to: DataStorage, progress: CopyProgress): Promise<Copied> {
+export async function copyData(from: DataStorage, to: DataStorage, progress: CopyProgress) {
   const place = shownDataLocation(to.location);
   const source = await from.openToCopy();
-  let isBegun = false;
+  let [isBegun, isMarkKept] = [false, true];
   try {
     const marked = await source.mark();
     if (marked !== null && marked !== place)
       throw moved(shownDataLocation(from.location), namedDataLocation(from.location), marked);
-    let isMarkKept = marked !== null;
-    try {
-      await source.setMark(place);
-      return await source.read((data) =>
-        to.copyTo(async (target) => {
-          isBegun = true;
-          const copied = await copyRows(data, target, progress);
-          isMarkKept = true;
-          return copied;
-        }),
-      );
-    } catch (error) {
-      if (!isMarkKept) await source.setMark(null).catch(() => {}); // the first error is the one to report
-      throw error;
-    }
+    isMarkKept = marked !== null;
+    await source.setMark(place);
+    return await source.read((data) =>
+      to.copyTo([...copiedTables.values()], async (target) => {
+        isBegun = true;
+        const counts = await copyRows(data, target, progress);
+        isMarkKept = true;
+        return { counts, damagedBodies: data.damagedBodies };
+      }),
+    );
   } catch (error) {
+    if (!isMarkKept) await source.setMark(null).catch(() => {}); // the first error is the one to report
     if (!isBegun) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreError(
@@ -191,30 +175,29 @@ export async function copyData(from: DataStorage, to: DataStorage, progress: Cop
   }
 }
 
-async function copyRows(data: CopiedData, target: CopyTarget, progress: CopyProgress): Promise<Copied> {
-  const counts = await data.counts();
-  progress.counted(counts);
-  for await (const rows of data.rows()) {
-    await target.add(rows);
-    progress.copied(rows.rows.length);
+/** Returns the rows of each table, and of attempts, which are copied with their deliveries. */
+async function copyRows(
+  data: CopiedData,
+  target: CopyTarget,
+  progress: CopyProgress,
+): Promise<Readonly<Record<string, number>>> {
+  const counts: Record<string, number> = {};
+  let [copied, total] = [0, 0];
+  for (const [name, table] of copiedTables) total += counts[name] = await data.count(table);
+  counts["attempts"] = await data.count(attempts);
+  progress(copied, total);
+  for (const table of copiedTables.values()) {
+    for await (const rows of data.rows(table)) {
+      await target.add(table, rows);
+      copied += rows.length;
+      progress(copied, total);
+    }
   }
   await target.derive();
-  const copied = await target.counts();
-  for (const [table, count] of Object.entries(counts)) {
-    if (copied[table] === count) continue;
-    throw new StoreError(`The source has ${count} ${table}, but the target has ${copied[table]}`);
+  for (const [name, table] of [...copiedTables, ["attempts", attempts] as const]) {
+    const there = await target.count(table);
+    if (there !== counts[name])
+      throw new StoreError(`The source has ${counts[name]} ${name}, but the target has ${there}`);
   }
-  return { counts, damagedBodies: data.damagedBodies };
-}
-
-/** Removes the mark of data that was moved. Returns false when there is none. Throws `StoreError`. */
-async function reopenData(from: DataStorage): Promise<boolean> {
-  const source = await from.openToCopy();
-  try {
-    const isMarked = (await source.mark()) !== null;
-    await source.setMark(null);
-    return isMarked;
-  } finally {
-    await source.close();
-  }
+  return counts;
 }

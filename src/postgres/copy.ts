@@ -1,12 +1,10 @@
-import { getTableName } from "drizzle-orm";
-import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import { getTableName, type Table } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { StoreError } from "../domain/store.ts";
 import type { NewUser } from "../domain/users.ts";
 import {
   batchRows,
   type CopiedRow,
-  type CopiedRows,
-  type CopyCounts,
   type CopySource,
   type CopyTarget,
   copiedSettings,
@@ -15,70 +13,33 @@ import {
   notEmpty,
   tooOld,
 } from "../store/data-storage.ts";
-import { columnsOf, copiedTables } from "../store/drizzle/dialect.ts";
+import { columnsOf } from "../store/drizzle/dialect.ts";
 import { type ConnectionSettings, namedLocation, shownLocation } from "../store/location.ts";
 import { finished, tables } from "./dialect.ts";
 import { advisoryLocks, requireNoAdditions } from "./migrations.ts";
 import { putUsers } from "./nouns.ts";
 import { openPool, type Postgres, type Queries } from "./pool.ts";
 import { makePart, partOf } from "./retention.ts";
-import { deliveries, deliveryTimes, eventIds, events, users } from "./schema.ts";
+import { deliveries, eventIds, events, users } from "./schema.ts";
 import { isAnyAlive } from "./shards.ts";
 import { openPostgres, schemaOf } from "./store.ts";
 
-/** The tables of PostgreSQL that are not copied, with the reason. */
-export const postgresNotCopied: Readonly<Record<string, string>> = {
-  event_ids: "are a part of the events",
-  delivery_times: "are made of the events",
-  delivery_parts: "is made for the numbers of what is copied",
-  user_search: "is made of the users",
-  category_orders: "are kept for minutes, for walks that can begin again",
-  endpoint_shards: "says which process sends now",
-  replicas: "says which processes run now",
-  operator_sessions: "begin again by signing in",
+const ofName = new Map<string, PgTable>(Object.values(tables).map((table) => [getTableName(table), table]));
+
+/** Expressions of a value of SQLite, by drizzle's type. `custom` is the list of attempts. */
+const reads: Readonly<Record<string, (column: string) => string>> = {
+  number: (column) => `${column}::float8`,
+  boolean: (column) => `${column}::int`,
+  json: (column) => `to_json(${column})::text`,
+  custom: (column) => `to_json(${column})::text`,
 };
 
-export const postgresCopied = copiedTables<PgTable>(tables, postgresNotCopied, getTableConfig);
-
-/** Columns that only PostgreSQL has, with their origin. */
-export const ownColumns: Readonly<Record<string, string>> = {
-  "users.folded": "is made of the names",
-  "tokens.made": "counts the rows, which are copied in their order",
-  "subscriptions.published_by": "says which process has published last",
+/** Expressions of a value that SQLite has as text, by its type. */
+const writes: Readonly<Record<string, (column: string) => string>> = {
+  json: (column) => `${column}::json`,
+  "json[]": (column) => `ARRAY(SELECT json_array_elements(${column}::json))`,
+  "text[]": (column) => `ARRAY(SELECT json_array_elements_text(${column}::json))`,
 };
-
-/** Expressions of a value of SQLite, and of the value of a column that is made of it. */
-interface Form {
-  readonly read: (column: string) => string;
-  /** The column has the text of `read`. */
-  readonly write?: (column: string) => string;
-}
-
-/** Types whose values SQLite has in another form. */
-const forms: Readonly<Record<string, Form>> = {
-  bigint: { read: (column) => `${column}::float8` },
-  boolean: { read: (column) => `${column}::int` },
-  json: { read: (column) => `${column}::text`, write: (column) => `${column}::json` },
-  "json[]": {
-    read: (column) => `to_json(${column})::text`,
-    write: (column) => `ARRAY(SELECT json_array_elements(${column}::json))`,
-  },
-  "text[]": {
-    read: (column) => `to_json(${column})::text`,
-    write: (column) => `ARRAY(SELECT json_array_elements_text(${column}::json))`,
-  },
-};
-
-interface CopiedColumn {
-  readonly name: string;
-  readonly type: string;
-}
-
-/** Returns the columns of a table that are copied. */
-const copiedColumns = (table: PgTable): CopiedColumn[] =>
-  columnsOf(table)
-    .filter(([name]) => !(`${getTableName(table)}.${name}` in ownColumns))
-    .map(([name, column]) => ({ name, type: column.getSQLType() }));
 
 /**
  * What is left of each event: its deliveries and body, or only its id. SQLite derives the next number from the newest
@@ -102,34 +63,14 @@ const allEvents = `(
   ) known LEFT JOIN events e USING (seq)
 ) AS events`;
 
-/** How a table is read. */
-interface Reading {
-  readonly columns: readonly CopiedColumn[];
-  readonly from: string;
-  readonly order: string;
-}
-
-/** The tables that are not read as they are, in the order of their first column. */
-const exceptions: Readonly<Record<string, Partial<Reading>>> = {
-  settings: { from: copiedSettings },
-  tokens: { order: "made" },
-  events: {
-    columns: [
-      ...copiedColumns(eventIds),
-      { name: "body", type: "text" },
-      { name: "first_delivery", type: "bigint" },
-    ],
-    from: allEvents,
-    order: "seq",
-  },
+/** What is read in place of a table, in SQL after `FROM`. */
+const sources: Readonly<Record<string, string>> = {
+  settings: copiedSettings,
+  events: allEvents,
+  attempts: "(SELECT generate_series(1, cardinality(attempt_log)) FROM deliveries) AS attempts",
 };
 
-const readingOf = (name: string, table: PgTable): Reading => ({
-  columns: copiedColumns(table),
-  from: name,
-  order: "1",
-  ...exceptions[name],
-});
+const sourceOf = (table: Table): string => sources[getTableName(table)] ?? getTableName(table);
 
 /** Opens a database as the source of a copy. No other copy can use it until it is closed. Throws `StoreError`. */
 export async function databaseToCopy(settings: ConnectionSettings): Promise<CopySource> {
@@ -155,7 +96,11 @@ export async function databaseToCopy(settings: ConnectionSettings): Promise<Copy
         // PostgreSQL plans cursors for their first rows by default, for example with a nested loop. Here all rows are
         // read, for which such a plan takes far longer.
         await snapshot.run("SET LOCAL cursor_tuple_fraction = 1");
-        return work({ damagedBodies: [], counts: () => countsOf(snapshot), rows: () => rowsOf(snapshot) });
+        return work({
+          damagedBodies: [],
+          count: (table) => countIn(snapshot, table),
+          rows: (table) => rowsOf(snapshot, table),
+        });
       });
     },
     close: () => pool.close(),
@@ -196,37 +141,32 @@ async function requireUnserved(queries: Queries, location: string): Promise<void
   );
 }
 
-/** Returns the number of rows of each copied table, and of attempts. */
-async function countsOf(queries: Queries): Promise<CopyCounts> {
-  const counted = [...postgresCopied].map(
-    ([name, table]) => `(SELECT count(*) FROM ${readingOf(name, table).from})::float8 AS ${name}`,
-  );
-  const [counts] = await queries.run<CopyCounts>(
-    `SELECT ${counted.join()}, (SELECT coalesce(sum(cardinality(attempt_log)), 0) FROM deliveries)::float8 AS attempts`,
-  );
-  if (!counts) throw new Error("The database returned no counts");
-  return counts;
+/** Returns the number of copied rows of a table. */
+async function countIn({ run }: Queries, table: Table): Promise<number> {
+  const [counted] = await run<{ n: number }>(`SELECT count(*)::float8 AS n FROM ${sourceOf(table)}`);
+  return counted?.n ?? 0;
 }
 
-async function* rowsOf(snapshot: Queries): AsyncGenerator<CopiedRows> {
-  for (const [name, table] of postgresCopied) {
-    const { columns, from, order } = readingOf(name, table);
-    const values = columns.map(({ name, type }) => {
-      const value = `"${name}"`;
-      return `${forms[type]?.read(value) ?? value} AS ${value}`;
-    });
-    // The driver keeps what it knows about the rows of a statement, so each table has a cursor of its own name.
-    const cursor = `copied_${name}`;
-    await snapshot.run(
-      `DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT ${values.join()} FROM ${from} ORDER BY ${order}`,
-    );
-    for (let many = batchRows; many === batchRows; ) {
-      const rows = await snapshot.run<CopiedRow>(`FETCH ${batchRows} FROM ${cursor}`);
-      many = rows.length;
-      if (many > 0) yield { table: name, rows };
-    }
-    await snapshot.run(`CLOSE ${cursor}`);
+async function* rowsOf({ run }: Queries, table: Table): AsyncGenerator<CopiedRow[]> {
+  const name = getTableName(table);
+  // The columns of SQLite, and those of deliveries that are in other tables there.
+  const columns = columnsOf(name === "deliveries" ? deliveries : table);
+  const values = columns.map(([column, { dataType }]) => {
+    const value = `"${column}"`;
+    return `${reads[dataType]?.(value) ?? value} AS ${value}`;
+  });
+  const order = name === "tokens" ? "made" : "1";
+  // The driver keeps what it knows about the rows of a statement, so each table has a cursor of its own name.
+  const cursor = `copied_${name}`;
+  await run(
+    `DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT ${values.join()} FROM ${sourceOf(table)} ORDER BY ${order}`,
+  );
+  for (let many = batchRows; many === batchRows; ) {
+    const rows = await run<CopiedRow>(`FETCH ${batchRows} FROM ${cursor}`);
+    many = rows.length;
+    if (many > 0) yield rows;
   }
+  await run(`CLOSE ${cursor}`);
 }
 
 /**
@@ -236,31 +176,29 @@ async function* rowsOf(snapshot: Queries): AsyncGenerator<CopiedRows> {
  */
 export async function copyToDatabase<T>(
   settings: ConnectionSettings,
+  copied: readonly Table[],
   work: (target: CopyTarget) => Promise<T>,
 ): Promise<T> {
   await (await openPostgres(settings, { connections: 1 })).close();
   const location = shownLocation(settings);
   const pool = await openLocked(settings);
-  let isMarked = false;
   try {
     await pool.transact(async (transaction) => {
       await transaction.run("LOCK TABLE settings IN ACCESS EXCLUSIVE MODE");
-      const counts = Object.values(await countsOf(transaction));
-      if (counts.some((count) => count > 0)) throw notEmpty(`The database ${location}`);
+      for (const table of copied)
+        if ((await countIn(transaction, table)) > 0) throw notEmpty(`The database ${location}`);
       await setMark(transaction, copyingSetting, "");
     });
-    isMarked = true;
     // The mark is set, and a server looks for it after its first heartbeat: at least one of them sees the other.
     await requireUnserved(pool, location);
     return await pool.transact(async (transaction) => {
-      const made = await work(new Filling(transaction));
+      const made = await work(filling(transaction));
       await setMark(transaction, copyingSetting, null);
       return made;
     });
-  } catch (error) {
-    if (isMarked) await setMark(pool, copyingSetting, null).catch(() => {}); // the first error is the one to report
-    throw error;
   } finally {
+    // Still there after a fault, whose error is the one to report.
+    await setMark(pool, copyingSetting, null).catch(() => {});
     await pool.close();
   }
 }
@@ -280,103 +218,80 @@ const withHex = (row: CopiedRow): Record<string, unknown> =>
 const numberOf = (row: CopiedRow, name: string): number => Number(row[name] ?? 0);
 
 /** Fills the tables in one transaction. */
-class Filling implements CopyTarget {
-  /** Parts of the log that are known to exist. */
-  readonly #parts = new Set([0]);
+function filling(transaction: Queries): CopyTarget {
+  const { run, orm } = transaction;
+  const parts = new Set<number>();
   /** The highest number that an event or delivery uses; 0 without any. */
-  #last = 0;
-  /** The last minute in `delivery_times`. */
-  #minute = -1;
+  let last = 0;
 
-  constructor(readonly transaction: Queries) {}
-
-  counts(): Promise<CopyCounts> {
-    return countsOf(this.transaction);
-  }
-
-  async add({ table: name, rows }: CopiedRows): Promise<void> {
-    const table = postgresCopied.get(name);
-    if (!table) throw new Error(`${name} is not copied`);
-    if (table === users) return finished(putUsers(this.transaction.orm, rows.map(userOf), ""));
-    if (table === events) return this.#addEvents(rows);
-    if (table === deliveries) await this.#reach(rows.map((row) => numberOf(row, "seq")));
-    await this.#insert(table, rows);
-  }
-
-  async #addEvents(rows: readonly CopiedRow[]): Promise<void> {
-    await this.#reach(
-      rows.flatMap((row) => [
-        numberOf(row, "seq"),
-        numberOf(row, "first_delivery") + numberOf(row, "deliveries") - 1,
-      ]),
-    );
-    await this.#insert(eventIds, rows);
-    await this.#insert(
-      events,
-      rows.filter(({ body }) => body !== null),
-    );
-    const times: CopiedRow[] = [];
-    for (const row of rows) {
-      const at = numberOf(row, "published_at");
-      const minute = Math.floor(at / 60_000);
-      if (minute <= this.#minute) continue;
-      this.#minute = minute;
-      times.push({ at, seq: numberOf(row, "first_delivery") });
-    }
-    await this.#insert(deliveryTimes, times);
-  }
-
-  /** Makes the parts of the log for these numbers. */
-  async #reach(numbers: readonly number[]): Promise<void> {
+  /** Makes the parts of the log for these numbers. Retention counts from now: their original times are not known. */
+  async function reach(numbers: readonly number[]): Promise<void> {
     for (const number of numbers) {
-      this.#last = Math.max(this.#last, number);
-      await this.#makePart(partOf(number));
+      last = Math.max(last, number);
+      const part = partOf(number);
+      if (parts.has(part)) continue;
+      parts.add(part);
+      await makePart(transaction, part);
+      await run("INSERT INTO delivery_parts (part, begun_at) VALUES ($1, $2) ON CONFLICT DO NOTHING", [
+        part,
+        Date.now(),
+      ]);
     }
-  }
-
-  async #makePart(part: number): Promise<void> {
-    if (this.#parts.has(part)) return;
-    await makePart(this.transaction, part);
-    this.#parts.add(part);
   }
 
   /** Inserts rows, passed as one JSON parameter. */
-  async #insert(table: PgTable, rows: readonly CopiedRow[]): Promise<void> {
-    if (rows.length === 0) return;
-    const columns = copiedColumns(table);
-    const declared = columns.map(({ name, type }) => `"${name}" ${forms[type]?.write ? "text" : type}`);
-    const values = columns.map(({ name, type }) => forms[type]?.write?.(`"${name}"`) ?? `"${name}"`);
+  async function insert(table: PgTable, rows: readonly CopiedRow[]): Promise<void> {
+    const [first] = rows;
+    if (!first) return;
+    const columns = columnsOf(table)
+      .filter(([name]) => name in first)
+      .map(([name, column]) => ({ name: `"${name}"`, type: column.getSQLType() }));
+    const declared = columns.map(({ name, type }) => `${name} ${writes[type] ? "text" : type}`);
+    const values = columns.map(({ name, type }) => writes[type]?.(name) ?? name);
     const hasBytes = columns.some(({ type }) => type === "bytea");
-    await this.transaction.run(
-      `INSERT INTO ${getTableName(table)} (${columns.map(({ name }) => `"${name}"`).join()}) OVERRIDING SYSTEM VALUE
+    await run(
+      `INSERT INTO ${getTableName(table)} (${columns.map(({ name }) => name).join()}) OVERRIDING SYSTEM VALUE
          SELECT ${values.join()} FROM json_to_recordset($1::text::json) AS given(${declared.join()})`,
       [JSON.stringify(hasBytes ? rows.map(withHex) : rows)],
     );
   }
 
-  /** Sets sequences and parts of the log to continue after the copied rows, and collects the planner's statistics. */
-  async derive(): Promise<void> {
-    const { run } = this.transaction;
-    for (const table of ["notices", "audit"]) {
+  return {
+    count: (table) => countIn(transaction, table),
+    async add(from, rows) {
+      const table = ofName.get(getTableName(from));
+      if (!table) throw new Error(`${getTableName(from)} is not copied`);
+      if (table === users) return finished(putUsers(orm, rows.map(userOf), ""));
+      if (table === deliveries) await reach(rows.map((row) => numberOf(row, "seq")));
+      if (table !== events) return insert(table, rows);
+      const lastOf = (row: CopiedRow) => numberOf(row, "first_delivery") + numberOf(row, "deliveries") - 1;
+      await reach(rows.flatMap((row) => [numberOf(row, "seq"), lastOf(row)]));
+      await insert(eventIds, rows);
+      const withBody = rows.filter(({ body }) => body !== null);
+      await insert(events, withBody);
+    },
+    /** Sets sequences and parts of the log to continue after the copied rows, and collects the planner's statistics. */
+    async derive() {
+      for (const table of ["notices", "audit"]) {
+        await run(
+          `SELECT setval(pg_get_serial_sequence('${table}', 'seq'), max(seq)) FROM ${table} HAVING max(seq) > 0`,
+        );
+      }
+      if (last > 0) {
+        // `RESTART` makes the change of the sequence part of the transaction. `setval` alone is not rolled back.
+        await run("ALTER SEQUENCE delivery_numbers RESTART");
+        await run("SELECT setval('delivery_numbers', $1)", [last]);
+      }
+      await reach([last]);
+      await run("UPDATE delivery_parts SET ended_at = begun_at WHERE part < $1", [partOf(last)]);
+      await makePart(transaction, partOf(last) + 1);
+      // The first number of each minute. After a clock was set back, a minute begins with those that follow it.
       await run(
-        `SELECT setval(pg_get_serial_sequence('${table}', 'seq'), max(seq)) FROM ${table} HAVING max(seq) > 0`,
+        `INSERT INTO delivery_times (at, seq)
+         SELECT min(published_at), min(min(seq)) OVER (ORDER BY published_at / 60000 DESC)
+         FROM deliveries GROUP BY published_at / 60000`,
       );
-    }
-    if (this.#last > 0) {
-      // `RESTART` makes the change of the sequence part of the transaction. `setval` alone is not rolled back.
-      await run("ALTER SEQUENCE delivery_numbers RESTART");
-      await run("SELECT setval('delivery_numbers', $1)", [this.#last]);
-    }
-    const [current, now] = [partOf(this.#last), Date.now()];
-    await this.#makePart(current + 1);
-    // Retention counts from the time of the copy, because the original times of the parts are not known.
-    for (const part of this.#parts) {
-      if (part > current) continue;
-      await run(
-        "INSERT INTO delivery_parts (part, begun_at, ended_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-        [part, now, part < current ? now : null],
-      );
-    }
-    await run("ANALYZE");
-  }
+      await run("ANALYZE");
+    },
+  };
 }

@@ -61,7 +61,7 @@ export function databaseStorage(database: DatabaseSettings): SharedStorage {
     // It would take as long as opening the store for writing.
     openReadingIfReady: async () => null,
     openToCopy: async () => (await copying()).databaseToCopy(directSettings),
-    copyTo: async (work) => (await copying()).copyToDatabase(directSettings, work),
+    copyTo: async (tables, work) => (await copying()).copyToDatabase(directSettings, tables, work),
 
     schema,
     async migrate(applying) {

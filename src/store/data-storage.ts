@@ -1,3 +1,4 @@
+import type { Table } from "drizzle-orm";
 import type { Ownership, ReplicaLink } from "../domain/replicas.ts";
 import type { DatabaseFacts, KindSizes } from "../domain/sizes.ts";
 import {
@@ -67,8 +68,11 @@ export interface DataStorage {
   openReadingIfReady(onFault: OnFault, writer: Pick<Store, "deliveries">): Promise<Store | null>;
   /** Opens data that no server uses as the source of a copy. */
   openToCopy(): Promise<CopySource>;
-  /** Calls `work` with the store to fill. The data is usable once `work` has succeeded; else it is removed. */
-  copyTo<T>(work: (target: CopyTarget) => Promise<T>): Promise<T>;
+  /**
+   * Calls `work` with the store to fill, whose tables are empty. The data is usable once `work` has succeeded; else it
+   * is removed.
+   */
+  copyTo<T>(tables: readonly Table[], work: (target: CopyTarget) => Promise<T>): Promise<T>;
 }
 
 /** A host of a database that accepts writes. */
@@ -132,20 +136,11 @@ export function checkedBy(
   };
 }
 
-/** The number of rows of each copied table, and of attempts, which are copied as a part of their deliveries. */
-export type CopyCounts = Readonly<Record<string, number>>;
-
 /**
  * A row with the values of SQLite: booleans are 0 and 1, JSON is text. The body of an event is text. A delivery has the
  * columns of its event that PostgreSQL's deliveries have, and its attempts as a JSON list in `attempt_log`.
  */
 export type CopiedRow = Readonly<Record<string, string | number | Uint8Array | null>>;
-
-/** Rows of one table. */
-export interface CopiedRows {
-  readonly table: string;
-  readonly rows: readonly CopiedRow[];
-}
 
 /** A store that no server and no other copy uses until `close`. */
 export interface CopySource {
@@ -158,19 +153,20 @@ export interface CopySource {
   close(): Promise<void>;
 }
 
-/** All data of a store. */
+/** All data of a store, by tables of SQLite. */
 export interface CopiedData {
-  counts(): Promise<CopyCounts>;
-  /** All rows in batches. A row comes after the rows that it refers to. */
-  rows(): AsyncIterable<CopiedRows>;
+  /** Returns the number of rows of a copied table, or of attempts, which are copied with their deliveries. */
+  count(table: Table): Promise<number>;
+  /** The rows of a copied table in batches. */
+  rows(table: Table): AsyncIterable<readonly CopiedRow[]>;
   /** Ids of events read so far whose bodies are damaged. Their rows have a null body. */
   readonly damagedBodies: readonly string[];
 }
 
 /** The store that is filled. No server can use this store before the copy is complete. */
-export interface CopyTarget {
-  counts(): Promise<CopyCounts>;
-  add(rows: CopiedRows): Promise<void>;
+export interface CopyTarget extends Pick<CopiedData, "count"> {
+  /** Adds rows, after those that they refer to. */
+  add(table: Table, rows: readonly CopiedRow[]): Promise<void>;
   /** Builds indexes, counters and statistics from the rows, when all rows are added. */
   derive(): Promise<void>;
 }
@@ -184,8 +180,8 @@ export const movedSetting = "moved_to";
 /** The setting of a database that is being filled. It stays when the copy is killed. */
 export const copyingSetting = "copying";
 
-/** The settings that are copied, as a table in SQL. The settings of copies are left out. */
-export const copiedSettings = `(SELECT * FROM settings WHERE key NOT IN ('${movedSetting}', '${copyingSetting}')) AS settings`;
+/** The settings that are copied, in SQL after `FROM`. The settings of copies are left out. */
+export const copiedSettings = `settings WHERE key NOT IN ('${movedSetting}', '${copyingSetting}')`;
 
 /**
  * The error for data that was moved to another location. `place` is the source as it may be shown; `named` is the

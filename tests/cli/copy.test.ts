@@ -5,48 +5,59 @@ import { join } from "node:path";
 import { getTableColumns, getTableName, is, type Table } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import { SQLiteTable } from "drizzle-orm/sqlite-core";
-import { ownColumns, postgresCopied, postgresNotCopied } from "../../src/postgres/copy.ts";
 import * as postgresSchema from "../../src/postgres/schema.ts";
-import { copyToDirectory, sqliteCopied, sqliteNotCopied } from "../../src/store/sqlite/copy.ts";
+import { copiedTables, copyToDirectory, notCopied } from "../../src/store/sqlite/copy.ts";
 import * as sqliteSchema from "../../src/store/sqlite/schema.ts";
 import { filledDirectory, rowsIn } from "../support/filled-directory.ts";
 import { run } from "../support/process.ts";
 import { ownDirectory } from "../support/server.ts";
 
-/** All tables that a schema exports. */
-function tablesOf(schema: Readonly<Record<string, unknown>>): string[] {
-  const found = Object.values(schema);
-  return found.flatMap((one) => (is(one, SQLiteTable) || is(one, PgTable) ? [getTableName(one)] : [])).sort();
+/** The tables of PostgreSQL that are not copied, with the reason. */
+const ownTables: Readonly<Record<string, string>> = {
+  event_ids: "are a part of the events",
+  delivery_times: "are made of the deliveries",
+  delivery_parts: "is made for the numbers of what is copied",
+  user_search: "is made of the users",
+  category_orders: "are kept for minutes, for walks that can begin again",
+  endpoint_shards: "says which process sends now",
+  replicas: "says which processes run now",
+  operator_sessions: "begin again by signing in",
+};
+
+/** Columns that only PostgreSQL has, with their origin. */
+const ownColumns: Readonly<Record<string, string>> = {
+  "users.folded": "is made of the names",
+  "tokens.made": "counts the rows, which are copied in their order",
+  "subscriptions.published_by": "says which process has published last",
+};
+
+/** All tables that a schema exports, by their names. */
+function tablesOf(schema: Readonly<Record<string, unknown>>): Map<string, Table> {
+  const found = Object.values(schema).filter((one) => is(one, SQLiteTable) || is(one, PgTable));
+  return new Map(found.map((table) => [getTableName(table), table]));
 }
 
 describe("copied tables", () => {
   test.each([
-    ["SQLite", sqliteSchema, sqliteCopied, sqliteNotCopied],
-    ["PostgreSQL", postgresSchema, postgresCopied, postgresNotCopied],
-  ] as const)(
-    "every table of %s is copied, or listed with a reason why not",
-    (_, schema, copied, notCopied) => {
-      expect([...copied.keys(), ...Object.keys(notCopied)].sort()).toEqual(tablesOf(schema));
-    },
-  );
+    ["SQLite", sqliteSchema, notCopied],
+    ["PostgreSQL", postgresSchema, ownTables],
+  ] as const)("every table of %s is copied, or listed with a reason why not", (_, schema, others) => {
+    const listed = [...copiedTables.keys(), ...Object.keys(others)];
+    expect(listed.sort()).toEqual([...tablesOf(schema).keys()].sort());
+  });
 
-  test("both databases copy the same tables, with the same columns except those listed with a reason", () => {
-    // Events and deliveries are in other tables of each database.
-    const others = ["events", "deliveries"];
-    const columnsIn = (copied: ReadonlyMap<string, Table>) => {
-      const columns = [...copied].map(([name, table]) => [
-        name,
-        Object.keys(others.includes(name) ? {} : getTableColumns(table))
-          .filter((column) => !(`${name}.${column}` in ownColumns))
-          .sort(),
-      ]);
-      return Object.fromEntries(columns);
-    };
-    expect(columnsIn(postgresCopied)).toEqual(columnsIn(sqliteCopied));
-    for (const own of Object.keys(ownColumns)) {
-      const [table = "", column = ""] = own.split(".");
-      expect([own, column in getTableColumns(sqliteCopied.get(table) as Table)]).toEqual([own, false]);
+  test("the copied tables have the same columns in both databases, except those listed with a reason", () => {
+    const inPostgres = tablesOf(postgresSchema);
+    const own: string[] = [];
+    for (const [name, table] of copiedTables) {
+      // Events and deliveries are in other tables of each database.
+      if (name === "events" || name === "deliveries") continue;
+      const there = Object.keys(getTableColumns(inPostgres.get(name) as Table));
+      const here = Object.keys(getTableColumns(table));
+      expect([name, here.filter((column) => !there.includes(column))]).toEqual([name, []]);
+      for (const column of there) if (!here.includes(column)) own.push(`${name}.${column}`);
     }
+    expect(own.sort()).toEqual(Object.keys(ownColumns).sort());
   });
 });
 

@@ -2,7 +2,7 @@ import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { join } from "node:path";
 import { type Column, getTableColumns } from "drizzle-orm";
 import { copiedSettings } from "../../src/store/data-storage.ts";
-import { sqliteCopied } from "../../src/store/sqlite/copy.ts";
+import { copiedTables } from "../../src/store/sqlite/copy.ts";
 import { keptBody } from "../../src/store/sqlite/delivery-rows.ts";
 import { openDatabase } from "../../src/store/sqlite/open.ts";
 import { attempts } from "../../src/store/sqlite/schema.ts";
@@ -11,7 +11,7 @@ import { ownDirectory } from "./server.ts";
 type Row = Record<string, SQLQueryBindings>;
 
 /** The tables with copied rows, by name. */
-export const filledTables = new Map([...sqliteCopied, ["attempts", attempts]]);
+export const filledTables = new Map([...copiedTables, ["attempts", attempts]]);
 
 /** The `n`th value for a column: contains the column's name and characters that JSON and SQL must escape. */
 function filling(name: string, column: Column, n: number): SQLQueryBindings {

@@ -1,13 +1,4 @@
-import {
-  type Column,
-  eq,
-  getTableColumns,
-  getTableName,
-  type Placeholder,
-  type SQL,
-  sql,
-  type Table,
-} from "drizzle-orm";
+import { type Column, eq, getTableColumns, type Placeholder, type SQL, sql, type Table } from "drizzle-orm";
 import type { BunSQLDatabase } from "drizzle-orm/bun-sql";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { RemovedSubscriptions } from "../../domain/subscriptions.ts";
@@ -143,30 +134,4 @@ export function excluded<Of extends Table>(table: Of): { [Name in keyof Of["_"][
   const values = others.map(([name, column]) => [name, sql`excluded.${sql.identifier(column.name)}`]);
   // Object.fromEntries loses the names.
   return Object.fromEntries(values) as { [Name in keyof Of["_"]["columns"]]?: SQL };
-}
-
-/** A table, and the tables that it refers to. */
-interface References<Of> {
-  readonly foreignKeys: readonly { reference(): { readonly foreignTable: Of } }[];
-}
-
-/**
- * Returns the tables that are copied by their names, each after the tables that it refers to.
- *
- * @param notCopied the names of the other tables, with the reason
- */
-export function copiedTables<Of extends Table>(
-  tables: Readonly<Record<string, Of>>,
-  notCopied: Readonly<Record<string, string>>,
-  referencesOf: (table: Of) => References<Of>,
-): ReadonlyMap<string, Of> {
-  const ordered = new Map<string, Of>();
-  const add = (table: Of) => {
-    const name = getTableName(table);
-    if (ordered.has(name) || name in notCopied) return;
-    for (const key of referencesOf(table).foreignKeys) add(key.reference().foreignTable);
-    ordered.set(name, table);
-  };
-  for (const table of Object.values(tables)) add(table);
-  return ordered;
 }

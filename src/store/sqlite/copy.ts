@@ -1,12 +1,11 @@
 import { Database } from "bun:sqlite";
 import { closeSync, existsSync, openSync, renameSync } from "node:fs";
+import { getTableName, type Table } from "drizzle-orm";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Attempt } from "../../domain/deliveries.ts";
 import {
   batchRows,
   type CopiedRow,
-  type CopiedRows,
-  type CopyCounts,
   type CopySource,
   type CopyTarget,
   copiedSettings,
@@ -14,7 +13,7 @@ import {
   notEmpty,
   tooOld,
 } from "../data-storage.ts";
-import { columnsOf, copiedTables } from "../drizzle/dialect.ts";
+import { columnsOf } from "../drizzle/dialect.ts";
 import { attemptReader } from "./deliveries.ts";
 import { type KeptBody, keptBody, readableBody } from "./delivery-rows.ts";
 import { tables } from "./dialect.ts";
@@ -30,11 +29,12 @@ import {
 import { codeOf } from "./faults.ts";
 import { migrate, requireNoAdditions } from "./migrations.ts";
 import { inspect, openDatabase, schemaState } from "./open.ts";
-import { attempts } from "./schema.ts";
+import { attemptInserter, attemptRow } from "./queue.ts";
+import { deliveries, events } from "./schema.ts";
 import { fillingSearch } from "./search.ts";
 
-/** The tables of a data directory that are not copied, with the reason. */
-export const sqliteNotCopied: Readonly<Record<string, string>> = {
+/** The tables that are not copied, with the reason. Those that only PostgreSQL has are made of what is copied. */
+export const notCopied: Readonly<Record<string, string>> = {
   attempts: "are a part of their deliveries",
   staged_events: "is moved into events and deliveries when the source is opened",
   search_statistics: "is made of the users, with the index of the search",
@@ -42,36 +42,41 @@ export const sqliteNotCopied: Readonly<Record<string, string>> = {
   operator_sessions: "begin again by signing in",
 };
 
-export const sqliteCopied = copiedTables<SQLiteTable>(tables, sqliteNotCopied, getTableConfig);
+/** The copied tables by their names, each after the tables that it refers to. PostgreSQL has them, too. */
+export const copiedTables: ReadonlyMap<string, SQLiteTable> = inOrder(Object.values(tables), new Map());
+
+function inOrder(all: readonly SQLiteTable[], ordered: Map<string, SQLiteTable>): Map<string, SQLiteTable> {
+  for (const table of all) {
+    const { name, foreignKeys } = getTableConfig(table);
+    if (name in notCopied) continue;
+    const referred = foreignKeys.map((key) => key.reference().foreignTable);
+    inOrder(referred, ordered).set(name, table);
+  }
+  return ordered;
+}
 
 /** Deliveries with their events, in a forced order of joining: by old statistics, SQLite may scan all events often. */
 const loggedDeliveries = "deliveries d CROSS JOIN events e NOT INDEXED ON e.seq = d.event_seq";
 
-/** The tables whose copied rows are others than all of the table. */
-const exceptions: Readonly<
-  Record<string, { readonly columns?: string; readonly from: string; readonly order: string }>
-> = {
-  settings: { from: copiedSettings, order: "key" },
-  deliveries: {
-    columns: "d.*, e.id AS event_id, e.name AS type, e.version, e.broadcaster_user_id, e.published_at",
-    from: loggedDeliveries,
-    order: "d.seq",
-  },
+/** What is read in place of a table, in SQL after `FROM`. */
+const sources: Readonly<Record<string, string>> = {
+  settings: copiedSettings,
+  deliveries: `(SELECT d.*, e.id AS event_id, e.name AS type, e.version, e.broadcaster_user_id, e.published_at
+    FROM ${loggedDeliveries})`,
+  attempts: `${loggedDeliveries} CROSS JOIN attempts a ON a.delivery_seq = d.seq`,
 };
 
-const sourceOf = (table: string) => ({ columns: "*", from: table, order: "rowid", ...exceptions[table] });
+const sourceOf = (table: Table): string => sources[getTableName(table)] ?? getTableName(table);
+
+/** Returns the number of copied rows of a table. */
+const countIn = (db: Database, table: Table): number =>
+  db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${sourceOf(table)}`).get()?.n ?? 0;
 
 /** Opens the database of a directory as the source of a copy, and locks the directory. Throws `StoreError`. */
 export async function directoryToCopy(directory: string): Promise<CopySource> {
-  const lock = lockDirectory(directory);
-  try {
-    if (inspect(directory, schemaState).pending.length > 0)
-      throw tooOld(directory, `onair migrate --data ${directory}`);
-  } catch (error) {
-    lock.close();
-    throw error;
-  }
-  const { db, close } = openDatabase(directory, lock);
+  if (inspect(directory, schemaState).pending.length > 0)
+    throw tooOld(directory, `onair migrate --data ${directory}`);
+  const { db, close } = openDatabase(directory);
   const marked = db.query<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?");
   return {
     mark: async () => marked.get(movedSetting)?.value ?? null,
@@ -84,51 +89,38 @@ export async function directoryToCopy(directory: string): Promise<CopySource> {
       const damagedBodies: string[] = [];
       return work({
         damagedBodies,
-        counts: async () => countsIn(db),
-        rows: () => rowsOf(db, damagedBodies),
+        count: async (table) => countIn(db, table),
+        rows: (table) => rowsOf(db, table, damagedBodies),
       });
     },
     close: async () => close(),
   };
 }
 
-async function* rowsOf(db: Database, damagedBodies: string[]): AsyncGenerator<CopiedRows> {
+async function* rowsOf(db: Database, table: Table, damagedBodies: string[]): AsyncGenerator<CopiedRow[]> {
   const attemptsOf = attemptReader(db);
-  for (const table of sqliteCopied.keys()) {
-    let rows: CopiedRow[] = [];
-    const { columns, from, order } = sourceOf(table);
-    const found = db.query<Record<string, CopiedRow[string]>, []>(
-      `SELECT ${columns} FROM ${from} ORDER BY ${order}`,
-    );
-    for (const row of found.iterate()) {
-      if (table === "events") {
-        const kept = row["body"] as KeptBody | null;
-        row["body"] = readableBody(kept)?.toString() ?? null;
-        if (kept !== null && row["body"] === null) damagedBodies.push(String(row["id"]));
-      }
-      if (table === "deliveries") {
-        row["attempt_log"] = JSON.stringify(attemptsOf(Number(row["seq"])));
-        // A pending delivery without a time was in memory when its server ended. Such a delivery is due.
-        if (row["status"] === "pending") row["next_attempt_at"] ??= 0;
-      }
-      rows.push(row);
-      if (rows.length < batchRows) continue;
-      yield { table, rows };
-      rows = [];
+  const order = table === deliveries ? "seq" : "rowid";
+  const found = db.query<Record<string, CopiedRow[string]>, []>(
+    `SELECT * FROM ${sourceOf(table)} ORDER BY ${order}`,
+  );
+  let rows: CopiedRow[] = [];
+  for (const row of found.iterate()) {
+    if (table === events) {
+      const kept = row["body"] as KeptBody | null;
+      row["body"] = readableBody(kept)?.toString() ?? null;
+      if (kept !== null && row["body"] === null) damagedBodies.push(String(row["id"]));
     }
-    if (rows.length > 0) yield { table, rows };
+    if (table === deliveries) {
+      row["attempt_log"] = JSON.stringify(attemptsOf(Number(row["seq"])));
+      // A pending delivery without a time was in memory when its server ended. Such a delivery is due.
+      if (row["status"] === "pending") row["next_attempt_at"] ??= 0;
+    }
+    rows.push(row);
+    if (rows.length < batchRows) continue;
+    yield rows;
+    rows = [];
   }
-}
-
-/** Returns the number of rows of each copied table, and of attempts. */
-function countsIn(db: Database): CopyCounts {
-  const counted = (from: string) =>
-    db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()?.n ?? 0;
-  const counts = [...sqliteCopied.keys()].map((table) => [table, counted(sourceOf(table).from)]);
-  return {
-    ...Object.fromEntries(counts),
-    attempts: counted(`${loggedDeliveries} CROSS JOIN attempts a ON a.delivery_seq = d.seq`),
-  };
+  if (rows.length > 0) yield rows;
 }
 
 /**
@@ -172,10 +164,14 @@ async function filled<T>(file: string, work: (target: CopyTarget) => Promise<T>)
     db.run("PRAGMA temp_store = MEMORY");
     db.run("PRAGMA foreign_keys = ON");
     migrate(db);
-    const addAll = db.transaction((rows: CopiedRows) => add(db, rows));
+    const addAttempts = attemptInserter(db);
+    const add = db.transaction((table: Table, rows: readonly CopiedRow[]) => {
+      insert(db, table, table === events ? rows.map(withKeptBody) : rows);
+      if (table === deliveries) addAttempts(rows.flatMap(attemptRows));
+    });
     const made = await work({
-      counts: async () => countsIn(db),
-      add: async (rows) => addAll(rows),
+      count: async (table) => countIn(db, table),
+      add: async (table, rows) => add(table, rows),
       async derive() {
         for (const _ of fillingSearch(db)) await Bun.sleep(0);
       },
@@ -187,37 +183,21 @@ async function filled<T>(file: string, work: (target: CopyTarget) => Promise<T>)
   }
 }
 
-function add(db: Database, { table: name, rows }: CopiedRows): void {
-  const table = sqliteCopied.get(name);
-  if (!table) throw new Error(`${name} is not copied`);
-  insert(db, name, table, name === "events" ? rows.map(withKeptBody) : rows);
-  if (name === "deliveries") insert(db, "attempts", attempts, rows.flatMap(attemptRows));
-}
+const withKeptBody = ({ body, ...event }: CopiedRow): CopiedRow => ({
+  ...event,
+  body: body === null ? null : keptBody(String(body)),
+});
 
-function withKeptBody(event: CopiedRow): CopiedRow {
-  const { body } = event;
-  return typeof body === "string" ? { ...event, body: keptBody(body) } : event;
-}
-
-function attemptRows({ seq, attempt_log }: CopiedRow): CopiedRow[] {
+function attemptRows({ seq, attempt_log }: CopiedRow) {
   // A boundary: the source has read these attempts.
   const log = JSON.parse(String(attempt_log)) as readonly Attempt[];
-  return log.map(({ timings, exchange, ...rest }, i) => ({
-    ...rest,
-    delivery_seq: Number(seq),
-    number: i + 1,
-    dns_ms: timings.dnsMs,
-    connect_ms: timings.connectMs,
-    tls_ms: timings.tlsMs,
-    first_byte_ms: timings.firstByteMs,
-    exchange: exchange === null ? null : JSON.stringify(exchange),
-  }));
+  return log.map((attempt, i) => attemptRow(Number(seq), i + 1, attempt));
 }
 
-function insert(db: Database, name: string, table: SQLiteTable, rows: readonly CopiedRow[]): void {
+function insert(db: Database, table: Table, rows: readonly CopiedRow[]): void {
   const columns = columnsOf(table).map(([column]) => column);
   const statement = db.query(
-    `INSERT INTO ${name} (${columns.map((column) => `"${column}"`).join()}) VALUES (${columns.map(() => "?").join()})`,
+    `INSERT INTO ${getTableName(table)} (${columns.map((column) => `"${column}"`).join()}) VALUES (${columns.map(() => "?").join()})`,
   );
   for (const row of rows) statement.run(...columns.map((column) => row[column] ?? null));
 }

@@ -156,12 +156,7 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
             (SELECT endpoint_generation FROM applications a WHERE a.id = d.application_id) AS generation
      FROM deliveries d WHERE d.seq = ?`,
   );
-  const addAttempts = rowInserter<AttemptRow>(
-    db,
-    `INSERT OR REPLACE INTO attempts (delivery_seq, number, at, outcome, status, duration_ms,
-       dns_ms, connect_ms, tls_ms, first_byte_ms, error, response, generation, exchange)`,
-    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-  );
+  const addAttempts = attemptInserter(db);
 
   /**
    * Returns the new state of a delivery that is to be retried. It may have changed while the attempt was in progress.
@@ -209,7 +204,17 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
  */
 type AttemptRow = readonly (string | number | null)[];
 
-function attemptRow(seq: number, number: number, attempt: Attempt): AttemptRow {
+/** Makes a function that stores the rows of `attemptRow`. */
+export const attemptInserter = (db: Database) =>
+  rowInserter<AttemptRow>(
+    db,
+    `INSERT OR REPLACE INTO attempts (delivery_seq, number, at, outcome, status, duration_ms,
+       dns_ms, connect_ms, tls_ms, first_byte_ms, error, response, generation, exchange)`,
+    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  );
+
+/** Returns the row of the attempt with this number, from 1, of the delivery with the number `seq`. */
+export function attemptRow(seq: number, number: number, attempt: Attempt): AttemptRow {
   const { at, outcome, status, duration_ms, error, response, generation, exchange } = attempt;
   const { dnsMs, connectMs, tlsMs, firstByteMs } = attempt.timings;
   return [

@@ -75,7 +75,7 @@ export function directoryStorage(directory: string): DataStorage {
       return null;
     },
     openToCopy: async () => (await copying()).directoryToCopy(directory),
-    copyTo: async (work) => (await copying()).copyToDirectory(directory, work),
+    copyTo: async (_, work) => (await copying()).copyToDirectory(directory, work),
   };
 }
 

@@ -140,6 +140,33 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     db.close();
   });
 
+  test("deliveries are found by time, also those of a minute before the clock was set back", async () => {
+    const directory = filledDirectory();
+    const db = new Database(join(directory, "onair.db"));
+    db.run("DELETE FROM deliveries");
+    db.run("DELETE FROM events");
+    for (const [at, minute] of [10, 12, 11].entries()) {
+      const seq = at + 1;
+      db.run("INSERT INTO events VALUES (?1, ?1, 'kicks.gifted', 1, 1, NULL, x'00', ?1, 1, ?2 * 60000)", [
+        seq,
+        minute,
+      ]);
+      db.run(
+        `INSERT INTO deliveries (seq, id, event_seq, application_id, subscription_id, sequence, status, attempts)
+         VALUES (?1, ?1, ?1, 'app', 'sub', ?1, 'delivered', 0)`,
+        [seq],
+      );
+    }
+    db.close();
+    expect(await move(directory, location)).toMatchObject({ code: 0 });
+    const times = "SELECT (at / 60000)::int AS minute, seq::int FROM delivery_times ORDER BY at";
+    expect(await administer<{ minute: number; seq: number }>(url, times)).toEqual([
+      { minute: 10, seq: 1 },
+      { minute: 11, seq: 2 },
+      { minute: 12, seq: 2 },
+    ]);
+  });
+
   /** Copies in a process that kills itself after this many batches. Returns true if the copy was complete before. */
   async function killedAfter(batches: number, from: DataLocation, to: DataLocation): Promise<boolean> {
     const copying = join(import.meta.dir, "../../../src/cli/copy.ts");
@@ -148,9 +175,9 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       const { copyData } = await import(${JSON.stringify(copying)});
       const { storageAt } = await import(${JSON.stringify(opening)});
       const [from, to] = await Promise.all(${JSON.stringify([from, to])}.map(storageAt));
-      let batches = 0;
+      let batches = -1;
       const copied = () => ++batches === ${batches} && process.kill(process.pid, "SIGKILL");
-      await copyData(from, to, { counted() {}, copied });`;
+      await copyData(from, to, copied);`;
     const child = Bun.spawn([process.execPath, "-e", script]);
     await child.exited;
     return child.exitCode === 0;
@@ -243,7 +270,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
   test("a database of a running copy is refused by other copies, --reopen and servers", async () => {
     const [directory, other, back] = [filledDirectory(), filledDirectory(), ownDirectory()];
     const isRunning = { code: 1, stderr: expect.stringMatching(/A copy of the database .* is running/) };
-    await copyToDatabase(readDatabaseUrl(url), async () => {
+    await copyToDatabase(readDatabaseUrl(url), [], async () => {
       await isRefused(env, "a copy to it is running");
       expect(await move(location, back)).toMatchObject({ code: 2 });
       expect(await move(other, location)).toMatchObject(isRunning);

@@ -174,7 +174,11 @@ export function createEndpointOwnership(
       atOwner(application, () => intake.subscriptionsRemoved(removed), notification);
     },
     async enable(application) {
-      const generation = await store.endpoints.enable(application, now());
+      const generation = await store.endpoints.enable(application, now()).catch((error: unknown) => {
+        // It may be stored nevertheless.
+        requests.applicationChanged(application, null);
+        throw error;
+      });
       if (generation === null) return;
       atOwner(application, () => enabled(application, generation), { kind: "changed", application });
     },

@@ -209,10 +209,12 @@ class SendingLoop {
     if (!this.#isRunning) void this.#run();
   }
 
-  /** Stops sending. A batch in progress may end. */
+  /** Sends what waits a last time, and stops. The statements end with the pool. */
   close(): void {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     if (this.#timer) clearTimeout(this.#timer);
+    if (!this.gathered.isEmpty()) void this.gathered.send();
   }
 
   async #run(): Promise<void> {
@@ -258,7 +260,7 @@ export class EndpointOutbox {
     this.#loop.wake();
   }
 
-  /** Stops sending. */
+  /** Sends what waits a last time, and stops. */
   close(): void {
     this.#loop.close();
   }

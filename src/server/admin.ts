@@ -6,9 +6,10 @@ import { Traffic } from "../api/http/context.ts";
 import type { Engine } from "../delivery/engine.ts";
 import { publishToEngine } from "../delivery/publish.ts";
 import { DomainError } from "../domain/errors.ts";
+import type { Ownership } from "../domain/replicas.ts";
 import { newHistogram } from "../domain/statistics.ts";
 import { dataIdOf, heldSetting, type Store } from "../domain/store.ts";
-import { subscriptionLimits } from "../domain/subscriptions.ts";
+import { type RemovedSubscriptions, subscriptionLimits } from "../domain/subscriptions.ts";
 import { newSecret } from "../domain/tokens.ts";
 import {
   type BackupConfig,
@@ -98,8 +99,8 @@ export async function openAdminOnData(options: AppOnDataOptions): Promise<AdminO
   const { location, log, allowPrivateWebhooks } = options;
   const stops = new Stops(log);
   try {
-    const { store } = await (await storageAt(location)).open();
-    const engine = idleEngine(store);
+    const { store, ownership } = await (await storageAt(location)).open();
+    const engine = idleEngine(store, ownership);
     stops.add("engine", (graceMs) => engine.stop(graceMs));
     const backups = await backupsOf(engine, options);
     stops.add("backups", () => backups.stop());
@@ -159,21 +160,32 @@ async function backupsOf(
   });
 }
 
-/** Returns an engine for data that no server runs on. It writes, and leaves deliveries to the next server. */
-function idleEngine(store: Store): Engine {
+/**
+ * Returns an engine for data that no server runs on. It writes, and leaves deliveries to the next server. Servers may
+ * deliver from the same PostgreSQL database: they are notified of what they have in memory.
+ */
+function idleEngine(store: Store, ownership: Pick<Ownership, "notify">): Engine {
+  const deliveries = {
+    applicationChanged: (application: string) => ownership.notify({ kind: "changed", application }),
+    sendNow: (application: string) => ownership.notify({ kind: "requested", application }),
+    subscriptionsRemoved({ application_id: application, ids }: RemovedSubscriptions) {
+      if (ids.length > 0) ownership.notify({ kind: "unsubscribed", application, ids });
+    },
+  };
   const dispatcher = {
     reserve: () => ({ reserveSlot: () => false, end() {} }),
     outcomeUnknown() {},
   };
   return {
     started: Promise.resolve(),
-    store: withEffects({ reads: store, writes: store }),
+    store: withEffects({ reads: store, writes: store, deliveries }),
     ...publishToEngine(store, dispatcher),
     observe() {},
     broadcast() {},
     async watchOutcomes() {},
     async enable(id) {
-      await store.endpoints.enable(id, Date.now());
+      const generation = await store.endpoints.enable(id, Date.now());
+      if (generation !== null) deliveries.applicationChanged(id);
     },
     async test() {
       throw new DomainError("unavailable", "A webhook can be tested only while a server is running");

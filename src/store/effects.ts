@@ -62,6 +62,10 @@ const changed = (engine: DeliveryEffects, id: string, application: Application |
   engine.note?.("applications", [id]);
 };
 
+/** After a failure the change may be stored: the owner of the endpoint looks the application up again. */
+const mayHaveChanged = async (engine: DeliveryEffects, _: Nouns, id: string): Promise<void> =>
+  engine.applicationChanged(id, null);
+
 const unsubscribed = (engine: DeliveryEffects, removed: RemovedSubscriptions): void => {
   engine.subscriptionsRemoved(removed);
   engine.note?.("subscriptions", [removed.application_id]);
@@ -100,6 +104,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     update: {
       callers: true,
       deliveries: (engine, updated, id) => changed(engine, id, updated),
+      interrupted: mayHaveChanged,
       async afterwards(store, updated, id, _, now) {
         if (updated && endOfPending(updated) !== null) await store.applications.endRest(id, now);
       },
@@ -118,6 +123,7 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
     rotateWebhookSecret: {
       callers: true,
       deliveries: (engine, updated, id) => changed(engine, id, updated),
+      interrupted: mayHaveChanged,
     },
     find: "reads",
     subscribers: "reads",

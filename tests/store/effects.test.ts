@@ -28,6 +28,27 @@ test("when the removal of an application is interrupted, the engine is told that
   expect(changes).toMatchObject([{ id, disabled: true }]);
 });
 
+test("when a change of an application gets no answer, the engine is told that it may have changed", async () => {
+  const { store } = await ownStore();
+  const id = await storedApplication(store);
+  const told: unknown[][] = [];
+  const deliveries = { ...silent, applicationChanged: (...given: unknown[]) => void told.push(given) };
+  const lost = () => Promise.reject(new DomainError("unavailable", "The connection was lost"));
+  const applications = { ...store.applications, update: lost, rotateWebhookSecret: lost };
+  const unanswered: Store = { ...store, applications };
+  const { applications: changed } = withEffects({ reads: unanswered, writes: unanswered, deliveries });
+  const rotation = { now: storedAt, overlapMs: 0 };
+  for (const change of [
+    () => changed.update(id, { disabled: true }, storedAt),
+    () => changed.rotateWebhookSecret(id, "whsec_", rotation),
+  ])
+    await expect(change()).rejects.toMatchObject({ code: "unavailable" });
+  expect(told).toEqual([
+    [id, null],
+    [id, null],
+  ]);
+});
+
 test("callers are told of a change, and of a failed one that may be stored, before the answer; not of others", async () => {
   const { store } = await ownStore();
   const id = await storedApplication(store);

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { administer, bareDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
-import { expectFailure, printedJson, run, serve } from "../../support/process.ts";
+import { expectFailure, ownProcess, printedJson, run, serve } from "../../support/process.ts";
+import { event, publish, subscribe } from "../../support/publishing.ts";
+import { ownReceiver } from "../../support/receiver.ts";
 import { ownDirectory } from "../../support/server.ts";
 
 const quiet = ["--port", "0", "--admin-port", "0"];
@@ -62,6 +64,20 @@ describe.skipIf(!hasPostgres)("commands on PostgreSQL", () => {
     const said = await Bun.file(log).text();
     expect(said).toContain('"database"');
     expect(said).not.toContain(`:${new URL(database.url).password}@`);
+  });
+
+  test("a running server knows of an application that a command changes in its database", async () => {
+    const [former, next] = [ownReceiver(), ownReceiver()];
+    const both = { env: { ...env, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" } };
+    const server = await ownProcess([], both);
+    const app = await server.application({ name: "Changed", webhook_url: former.url });
+    await subscribe(server, app, ["channel.followed"], 1);
+    const followed = event("channel.followed", { broadcaster_user_id: 1 });
+    await former.next(() => publish(server, followed));
+    expect((await run(["apps", "change", app.id, "--webhook-url", next.url], both)).code).toBe(0);
+    await next.next(() => publish(server, followed));
+    expect(former.received).toHaveLength(1);
+    expect((await server.admin("DELETE", `/admin/v1/applications/${app.id}`)).status).toBe(204);
   });
 
   test("commands work with and without a running server", async () => {

@@ -434,13 +434,13 @@ export function eventPublisher(
       }
     } catch (error) {
       if (isStatementTimeout(error)) {
-        // Nothing of it is stored.
-        if (batch.length === 1) refuse(batch, tooSlow());
+        // Nothing of it is stored. The next part may have later events of the same subject, and does not wait.
+        if (batch.length === 1 || parts !== null) refuse(batch, tooSlow());
         else gathered = [...batch, ...gathered];
         storeFewer(batch);
         schedule();
-      } else if (isLockTimeout(error)) await keepParts(batch, error, parts);
-      else if (error instanceof NotSentError) refuse(batch, error);
+      } else if (isLockTimeout(error)) await keepParts(batch, parts);
+      else if (error instanceof NotSentError) refuse(batch, Object.assign(tooSlow(), { cause: error }));
       else {
         // The server does not end the statements of a pooled connection.
         if (pool.isPooled && error instanceof DeadlineError) storeFewer(batch);
@@ -455,10 +455,10 @@ export function eventPublisher(
    * Keeps what another transaction does not hold of a batch that has waited too long for a lock, so that only held
    * events are refused.
    */
-  const keepParts = async (batch: readonly Waiting[], error: unknown, known: Parts | null): Promise<void> => {
+  const keepParts = async (batch: readonly Waiting[], known: Parts | null): Promise<void> => {
     const until = known?.until ?? now() + allPartsMs;
     const parts = known ?? { until, suspects: await held.suspects(eventsOf(batch)) };
-    if (now() > until) return refuse(batch, error);
+    if (now() > until) return refuse(batch, eventHeld());
     if (held.note(eventsOf(batch), parts.suspects)) return refuse(batch, eventHeld());
     // The suspect ones are stored last: those that are held make each part with them wait.
     const isSuspect = ({ event }: Waiting) => parts.suspects.has(subjectOf(event));

@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
 import { postgresDialect } from "../../../src/postgres/dialect.ts";
-import { DeadlineError, NotSentError } from "../../../src/postgres/faults.ts";
+import { DeadlineError, NotSentError, storageFaultOf } from "../../../src/postgres/faults.ts";
 import { openPool, type Postgres, type Queries } from "../../../src/postgres/pool.ts";
 import { eventPublisher } from "../../../src/postgres/publish.ts";
 import { ClaimedDeliveries } from "../../../src/postgres/queue.ts";
@@ -218,12 +218,18 @@ test.skipIf(!hasPostgres)(
 type Group = { readonly events: number; readonly isLate?: true };
 
 /**
- * A publisher on a database that needs `costMs` for a statement, and ends it after 10 seconds. `published` publishes
- * events at once, and returns why those that are refused are so. Time passes only while statements run.
+ * A publisher on a database that needs `costMs` for a statement, and ends it after 10 seconds. The first statements end
+ * with the PostgreSQL codes `failures`. `published` publishes events at once, and returns why those that are refused are
+ * so; `stored` has the ids of the others in the order of their commits. Time passes only while statements run.
  */
-function publisherOn(costMs: (events: number, at: number) => number, isPooled = false) {
+function publisherOn(
+  costMs: (events: number, at: number) => number,
+  isPooled = false,
+  failures: readonly string[] = [],
+) {
   let clock = 0;
   const groups: Group[] = [];
+  const stored: string[] = [];
   const nowhere = openPool(readDatabaseUrl("postgres://onair@127.0.0.1:1/none"), { connections: 1 });
   const pool = {
     ...nowhere,
@@ -237,7 +243,10 @@ function publisherOn(costMs: (events: number, at: number) => number, isPooled = 
       const isLate = costMs(ids.length, clock) > 10_000;
       clock += isLate ? 10_000 : costMs(ids.length, clock);
       groups.push({ events: ids.length, ...(isLate && { isLate }) });
-      if (isLate) throw isPooled ? new DeadlineError() : statementTimeout();
+      if (isLate) throw isPooled ? new DeadlineError() : serverError("57014");
+      const failure = failures[groups.length - 1];
+      if (failure !== undefined) throw serverError(failure);
+      stored.push(...ids);
       // A boundary: the rows of this statement, for events without subscribers.
       return ids.map((_, i) => ({ n: i + 1, is_new: true, is_stale: false, seq: null })) as Row[];
     },
@@ -248,13 +257,13 @@ function publisherOn(costMs: (events: number, at: number) => number, isPooled = 
     const outcomes = await Promise.allSettled(names.map((one) => events.publish(one, () => false)));
     return outcomes.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
   };
-  return { groups, published, pool };
+  return { groups, stored, published, pool };
 }
 
-const statementTimeout = () =>
-  new SQL.PostgresError("canceling statement due to statement timeout", {
+const serverError = (errno: string) =>
+  new SQL.PostgresError("canceling statement due to a timeout", {
     code: "ERR_POSTGRES_SERVER_ERROR",
-    errno: "57014",
+    errno,
     detail: "",
     hint: "",
     severity: "ERROR",
@@ -322,6 +331,26 @@ test("a database that stores not even one event in time refuses all that have wa
   expect(groups.map(({ events }) => events)).toEqual([200, 25, 4, 1]);
 });
 
+test.each([
+  { failures: ["55P03", "57014"], kept: ["event-2", "event-3"] },
+  { failures: ["55P03", "57014", "57014"], kept: [] },
+])("a part that takes too long is not stored after later parts: $failures", async ({ failures, kept }) => {
+  const { groups, stored, published } = publisherOn(() => 20, false, failures);
+  const reasons = await published(4);
+  expect(groups.map(({ events }) => events)).toEqual([4, 2, 2]);
+  expect(stored).toEqual([...kept]);
+  expect(reasons).toHaveLength(4 - kept.length);
+  for (const reason of reasons) expect(reason).toMatchObject(isRefused);
+});
+
+test("nothing is kept of events that still wait for a lock when the time for all parts is over", async () => {
+  const { groups, published } = publisherOn(() => 6_000, false, ["55P03", "55P03", "55P03"]);
+  const reasons = await published(2);
+  expect(groups.map(({ events }) => events)).toEqual([2, 1, 1]);
+  expect(reasons).toHaveLength(2);
+  for (const reason of reasons) expect(reason).toMatchObject(isRefused);
+});
+
 test("through a pooler that does not end statements, the next ones store fewer events", async () => {
   const { groups, published } = publisherOn((events) => 40 * events, true);
   const reasons = await published(300);
@@ -341,7 +370,11 @@ test("events that are not sent, because too many statements wait, make the next 
   pool.run = full.run;
   const reasons = await published(256);
   expect(reasons).toHaveLength(256);
-  for (const reason of reasons) expect(reason).toBeInstanceOf(NotSentError);
+  for (const reason of reasons) {
+    expect(reason).toMatchObject(isRefused);
+    expect(reason.cause).toBeInstanceOf(NotSentError);
+    expect(storageFaultOf(reason)).toBe("unreachable");
+  }
   pool.run = run;
   expect(await published(256)).toEqual([]);
   expect(groups).toEqual([{ events: 256 }]);

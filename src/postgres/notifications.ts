@@ -209,16 +209,17 @@ class SendingLoop {
     if (!this.#isRunning) void this.#run();
   }
 
-  /** Sends what waits a last time, and stops. The statements end with the pool. */
+  /** Sends what waits for a batch in progress, and stops. What has failed is not sent again. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     if (this.#timer) clearTimeout(this.#timer);
-    if (!this.gathered.isEmpty()) void this.gathered.send();
+    else if (!this.gathered.isEmpty()) void this.gathered.send();
   }
 
   async #run(): Promise<void> {
     this.#isRunning = true;
+    this.#timer = null;
     while (!this.#isClosed && !this.gathered.isEmpty()) {
       if ((await this.gathered.send()) || this.#isClosed) continue;
       this.#timer = setTimeout(() => void this.#run(), this.againAfterMs);
@@ -260,7 +261,7 @@ export class EndpointOutbox {
     this.#loop.wake();
   }
 
-  /** Sends what waits a last time, and stops. */
+  /** Sends what waits for a batch in progress, and stops. What has failed is not sent again. */
   close(): void {
     this.#loop.close();
   }

@@ -184,8 +184,8 @@ function idleEngine(store: Store, ownership: Pick<Ownership, "notify">): Engine 
     broadcast() {},
     async watchOutcomes() {},
     async enable(id) {
-      const generation = await store.endpoints.enable(id, Date.now());
-      if (generation !== null) deliveries.applicationChanged(id);
+      // After a failure it may be stored nevertheless.
+      await store.endpoints.enable(id, Date.now()).finally(() => deliveries.applicationChanged(id));
     },
     async test() {
       throw new DomainError("unavailable", "A webhook can be tested only while a server is running");

@@ -30,7 +30,7 @@ interface Change<Args extends readonly unknown[], Result> {
   /** Tells the engine. */
   readonly deliveries?: (engine: DeliveryEffects, result: Result, ...args: Args) => void;
   /** Tells the engine after a failure, if the failed action may have stored a part of itself. */
-  readonly interrupted?: (engine: DeliveryEffects, store: Nouns, ...args: Args) => Promise<void>;
+  readonly interrupted?: (engine: DeliveryEffects, ...args: Args) => void;
   /** Further work of the call, once all have been told. It may fail: then the change is made nevertheless. */
   readonly afterwards?: (store: Pick<Nouns, "applications">, result: Result, ...args: Args) => Promise<void>;
 }
@@ -63,8 +63,7 @@ const changed = (engine: DeliveryEffects, id: string, application: Application |
 };
 
 /** After a failure the change may be stored: the owner of the endpoint looks the application up again. */
-const mayHaveChanged = async (engine: DeliveryEffects, _: Nouns, id: string): Promise<void> =>
-  engine.applicationChanged(id, null);
+const mayHaveChanged = (engine: DeliveryEffects, id: string): void => changed(engine, id, null);
 
 const unsubscribed = (engine: DeliveryEffects, removed: RemovedSubscriptions): void => {
   engine.subscriptionsRemoved(removed);
@@ -116,8 +115,8 @@ const effects: { readonly [Noun in keyof Nouns]: EffectsOf<Nouns[Noun]> } = {
         changed(engine, id, null);
         engine.note?.("subscriptions", [id]);
       },
-      // An interrupted removal leaves the application disabled.
-      interrupted: async (engine, store, id) => changed(engine, id, await store.applications.find(id)),
+      // An interrupted removal leaves the application disabled, or has removed it.
+      interrupted: mayHaveChanged,
     },
     rotateClientSecret: { callers: true },
     rotateWebhookSecret: {
@@ -308,7 +307,7 @@ function continuing(method: Method, { afterwards }: AnyChange, { reads, writes }
 }
 
 /** Returns the method with what it tells after its commit and before its answer. */
-function telling(method: Method, change: AnyChange, { deliveries, callersChanged, reads }: Way): Method {
+function telling(method: Method, change: AnyChange, { deliveries, callersChanged }: Way): Method {
   const engine = change.deliveries && deliveries;
   const note = change.callers && callersChanged;
   if (!engine && !note) return method;
@@ -323,7 +322,7 @@ function telling(method: Method, change: AnyChange, { deliveries, callersChanged
       return result;
     } catch (error) {
       const failure = explained(error);
-      if (engine) await change.interrupted?.(engine, reads, ...args);
+      if (engine) change.interrupted?.(engine, ...args);
       throw failure;
     } finally {
       if (isChanged) note?.();

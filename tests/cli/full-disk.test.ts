@@ -1,11 +1,13 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync } from "node:fs";
+import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { randomText } from "../support/bodies.ts";
 import { expectFailure, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { giveTables, ndjson, ownDirectory } from "../support/server.ts";
 import { canMount, fillDisk, SmallDisk } from "../support/small-disk.ts";
+import { emptyStore, newEvent, subscriber } from "../support/store.ts";
 
 const manyUsers = 4_000;
 const added = 2_000;
@@ -130,4 +132,32 @@ test.skipIf(!canMount)(
     expect(stdout).toContain(`${users.length} accepted, 0 rejected`);
   },
   60_000,
+);
+
+test.skipIf(!canMount)(
+  "staged events that a full disk keeps in their slots are not left out of a copy",
+  async () => {
+    const { store, path } = emptyStore();
+    await subscriber(store);
+    await store.deliveries.releaseAll();
+    for (let n = 0; n < 200; n++)
+      await store.events.publish(newEvent(`${n}`, { body: randomText(3_000) }), () => true);
+    // As `kill -9` leaves it.
+    const disk = SmallDisk.own(16);
+    cpSync(path, disk.data, { recursive: true });
+    fillDisk(disk.mount, 1 / 16);
+    const [full, free] = [1, 2].map((n) => [
+      "copy",
+      "--from",
+      disk.data,
+      "--to",
+      join(ownDirectory(), `${n}`),
+    ]);
+    expectFailure(await run(full ?? []), 1, "is full (SQLITE_FULL)");
+    disk.free();
+    expect(await run(free ?? [])).toMatchObject({ code: 0 });
+    const copied = new Database(join(free?.at(-1) ?? "", "onair.db"), { readonly: true });
+    expect(copied.query("SELECT count(*) AS count FROM deliveries").get()).toEqual({ count: 200 });
+    copied.close();
+  },
 );

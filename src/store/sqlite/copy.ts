@@ -76,7 +76,7 @@ const countIn = (db: Database, table: Table): number =>
 export async function directoryToCopy(directory: string): Promise<CopySource> {
   if (inspect(directory, schemaState).pending.length > 0)
     throw tooOld(directory, `onair migrate --data ${directory}`);
-  const { db, close } = openDatabase(directory);
+  const { db, claim, close } = openDatabase(directory);
   const marked = db.query<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?");
   return {
     mark: async () => marked.get(movedSetting)?.value ?? null,
@@ -86,6 +86,8 @@ export async function directoryToCopy(directory: string): Promise<CopySource> {
     },
     async read(work) {
       requireNoAdditions(db, directory);
+      // On a full disk the database was opened with staged events, which are in no table that is copied.
+      claimOrExplain(claim, directory);
       const damagedBodies: string[] = [];
       return work({
         damagedBodies,
@@ -95,6 +97,14 @@ export async function directoryToCopy(directory: string): Promise<CopySource> {
     },
     close: async () => close(),
   };
+}
+
+function claimOrExplain(claim: () => void, directory: string): void {
+  try {
+    claim();
+  } catch (error) {
+    throw explain(error, directory);
+  }
 }
 
 async function* rowsOf(db: Database, table: Table, damagedBodies: string[]): AsyncGenerator<CopiedRow[]> {

@@ -54,3 +54,13 @@ test.each(["waits to send again", "is sending"])(
     expect(state.tried).toEqual(["requested"]);
   },
 );
+
+test("what waits for a batch in progress is sent at close", async () => {
+  const { outbox, state } = sending();
+  state.isAway = false;
+  for (let n = 0; n < 3; n++) outbox.add(requested);
+  expect(state.tried).toHaveLength(1);
+  outbox.close();
+  await settle();
+  expect(state.tried).toHaveLength(3);
+});

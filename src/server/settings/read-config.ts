@@ -214,6 +214,20 @@ function readConfigFile(path: string, { settings, secrets }: KnownNames): Config
   const isKnown = (name: string) => settings.includes(name) || secrets.has(name);
   const misnamed = (name: string) =>
     `${place(name)} ${name} is not a setting.${didYouMean(name, settings)}${quote(name)}`;
+  /** Adds a mistake for each setting in a table, and returns the table without them. */
+  const withoutSettings = (table: string, entries: object) => {
+    const start = lineOf(table);
+    const rest = Object.entries(entries).filter(([name]) => {
+      if (!isKnown(name)) return true;
+      const at = Math.max(
+        start,
+        lines.findIndex((line, i) => i > start && keyOf(line) === name),
+      );
+      mistakes.push(`${path}:${at + 1} ${name} is a setting: move it above [${table}]${quoted(lines[at])}`);
+      return false;
+    });
+    return Object.fromEntries(rest);
+  };
   let found: Record<string, unknown> = {};
   const { parse, TomlError } = toml();
   try {
@@ -231,7 +245,7 @@ function readConfigFile(path: string, { settings, secrets }: KnownNames): Config
     mistakes.push(`${path}:${error.line} is not TOML: ${sentence}${hint}${quoted(lines[error.line - 1])}`);
   }
   for (const [name, value] of Object.entries(found)) {
-    const written = textOf(value);
+    const written = textOf(isKnown(name) && isTable(value) ? withoutSettings(name, value) : value);
     if (secrets.has(name)) {
       mistakes.push(
         `${place(name)} has the secret ${name}: put the secret into its own file, and set ${name}-file to the path of that file`,
@@ -267,11 +281,14 @@ function textOf(value: unknown): string | null {
   if (typeof value === "string" || typeof value === "boolean" || Number.isSafeInteger(value))
     return `${value}`;
   if (Array.isArray(value)) return value.every((one) => typeof one === "string") ? value.join(",") : null;
-  if (typeof value !== "object" || value === null || value instanceof Date) return null;
+  if (!isTable(value)) return null;
   const pairs = Object.entries(value);
   if (!pairs.every(([, one]) => Number.isSafeInteger(one) || typeof one === "string")) return null;
   return pairs.map(([name, one]) => `${name}=${one}`).join(",");
 }
+
+const isTable = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 
 /** Returns a line to quote. The value is hidden where it may be a secret. */
 function quoted(line = ""): string {

@@ -94,6 +94,20 @@ test.each<[string, string, RegExp[]]>([
   ],
   ["a name twice", "port = 1\nport = 2", [/:2 is not TOML: .*redefine/]],
   ["a table that is not a setting", "[server]\nport = 1", [/:1 server is not a setting/]],
+  [
+    "settings after a table",
+    'port = 1\n[time-to-live]\n"chat.message.sent" = 600\nportal = true\nport = 2\nadmin-key-file = "/k"',
+    [
+      /:4 portal is a setting: move it above \[time-to-live\]\n {4}portal = true$/,
+      /:5 port is a setting: move it above \[time-to-live\]\n {4}port = 2$/,
+      /:6 admin-key-file is a setting: move it above \[time-to-live\]\n {4}admin-key-file = …$/,
+    ],
+  ],
+  [
+    "a setting in a table on one line",
+    "time-to-live = { rate-limit = 100 }",
+    [/:1 rate-limit is a setting: move it above \[time-to-live\]/],
+  ],
   ["a file in a file", 'config = "other.toml"', [/:1 config is not a setting/]],
   [
     "everything at once",

@@ -215,7 +215,7 @@ const exampleRequests: Static<typeof RequestsSchema> = {
   operations: [
     { operation: "getUser", status: 200, count: 5_211 },
     { operation: "getUser", status: 429, count: 2 },
-    { operation: "subscribe", status: 400, count: 1 },
+    { operation: "createSubscriptions", status: 400, count: 1 },
   ],
   refused: [
     {

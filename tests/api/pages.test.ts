@@ -1,5 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { subscribe } from "../support/publishing.ts";
+import { streamPath } from "../support/event-stream.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
 import { adminKey, Clock, category, json, ownDirectory, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--portal"] });
@@ -243,6 +244,22 @@ describe("a session of the portal", () => {
     const init = { method: "DELETE", headers: { ...page, cookie } };
     expect((await fetch(`${server.publicUrl}/portal/session`, init)).status).toBe(204);
     expect((await get(page)).status).toBe(401);
+  });
+
+  test("reads the event stream, until it ends", async () => {
+    await server.load("users", [{ id: 70, username: "owner" }]);
+    const own = await server.application({ delivery: "stream" });
+    await subscribe(server, own, ["channel.followed"], 70);
+    const headers = { ...page, cookie: cookieOf(await portalSession(own)) };
+    const { body } = await fetch(server.publicUrl + streamPath, { headers });
+    await publish(server, event("channel.followed", { broadcaster_user_id: 70 }));
+    let text = "";
+    for await (const chunk of (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      if (!text.includes("event: channel.followed")) continue;
+      await server.admin("DELETE", `/admin/v1/applications/${own.id}/tokens`);
+    }
+    expect(text).toContain("event: channel.followed");
   });
 
   test("is not begun from elsewhere, with a wrong secret, or by an application without one", async () => {

@@ -53,6 +53,8 @@ export interface RequestContext {
   readonly span: ActiveSpan | null;
   /** null until the token is verified. */
   caller: Caller | null;
+  /** The access token that the gate of the route read, also from the cookie of the portal; null without one. */
+  token: string | null;
   /** Whether the portal sent it, with the cookie of a session as its token. */
   isFromPortal: boolean;
   /** The operator key of the request; null until it is verified. */
@@ -144,6 +146,7 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
     startedAt: performance.now(),
     span: traces?.begin(path, request.headers.get("traceparent")) ?? null,
     caller: null,
+    token: null,
     isFromPortal: false,
     operatorKey: null,
     change: null,

@@ -180,8 +180,8 @@ export type TokenAccess = Scope | "stream" | "user" | `application ${Application
  * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope. `stream:
  * true` requires `events:subscribe` and an application that uses the event stream. `user: true` requires a token of a
  * user, with any scopes. `application` requires a token of the application itself for a purpose: see
- * `needsApplication`. The handler gets the `caller`. The token is read only for routes registered after this call.
- * Requests of the portal have it in `cookie`.
+ * `needsApplication`. The handler gets the `caller` and its `token`. The token is read only for routes registered after
+ * this call. Requests of the portal have it in `cookie`.
  */
 export function withTokens(app: PublicListener, access: Access, cookie: PageCookie | null = null) {
   const tokenIn = ({ bearer, headers: { authorization }, request, requestContext }: GateContext) => {
@@ -199,6 +199,7 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
         const { requestContext } = context;
         input.begin(requestContext);
         const token = tokenIn(context);
+        requestContext.token = token;
         const { changeCount } = authenticator;
         const admitted = admit(access, requestContext, token);
         requirement(admitted instanceof Promise ? await admitted : admitted);
@@ -208,7 +209,10 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
         if (token !== null && authenticator.changeCount !== changeCount)
           requirement(await admitChanged(access, requestContext, token));
       }),
-      resolve: ({ requestContext }: OpenContext) => ({ caller: requestContext.caller as Caller }),
+      resolve: ({ requestContext: { caller, token } }: OpenContext) => ({
+        caller: caller as Caller,
+        token: token as string,
+      }),
     };
   };
   return app

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { mostStreamShards, type StreamShard } from "../../domain/deliveries.ts";
 import { channelFollowed } from "../../domain/events/built-in.ts";
-import { tokenOf } from "../http/access.ts";
 import { eventStream } from "../http/answers.ts";
 import { optionalFields, TextParameter, TimeParameter, timeParameterMs } from "../http/parameters.ts";
 import { frame, opening, replyStream } from "../stream/event-stream.ts";
@@ -86,9 +85,8 @@ function lastIdOf(header: string | undefined, query: string | undefined): LastId
 export function streamRoute(app: TokenListener, { streams }: PublicDeps): void {
   app.get(
     "/public/v1/events/stream",
-    ({ query: { lastEventId, shard, after }, headers, bearer, caller, requestContext, request }) => {
+    ({ query: { lastEventId, shard, after }, headers, caller, token, requestContext }) => {
       const lastId = lastIdOf(headers["Last-Event-ID"], lastEventId);
-      const token = tokenOf(bearer, request.headers.get("authorization") ?? undefined) ?? "";
       return replyStream(requestContext, (cut) =>
         streams.open({
           caller,

@@ -37,9 +37,14 @@ type Send = (request: Request) => Promise<Response>;
 /** The time before its expiry at which a token is renewed, or after nine tenths of its lifetime if that is later. */
 const earlyMs = 60_000;
 
-/** Throws a `TypeError` when the credentials are incomplete. */
+/** Whether a header can have this secret. Headers are sent without white space at the ends. */
+export const fitsHeader = (secret: string): boolean => /^[\x20-\x7e]*$/.test(secret.trim());
+
+/** Throws a `TypeError` when the credentials are incomplete, or a header cannot have the token. */
 export function tokenSource(url: string, credentials: Credentials, send: Send): TokenSource {
   const { token, clientId, clientSecret, session } = credentials;
+  if (token !== undefined && !fitsHeader(token))
+    throw new TypeError("the access token has invalid characters: check that it was copied correctly");
   if (token !== undefined) return { current: async () => token, after: async () => null };
   if (clientId === undefined && clientSecret !== undefined)
     throw new TypeError("a client secret needs the client id");

@@ -161,6 +161,12 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
       expectFailure(await run(["admin-key", ...list], { env: variables }), 2, message);
       expect(() => readConfig([], variables)).toThrow(message);
     }
+    for (const key of ["…", "two\nlines"])
+      expectFailure(
+        await run(["admin-key", ...list], { env: { ONAIR_ADMIN_KEY: key } }),
+        2,
+        "The operator key in ONAIR_ADMIN_KEY has invalid characters: check that it was copied correctly",
+      );
     await server.end("SIGTERM");
   });
 });

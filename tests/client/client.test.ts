@@ -166,6 +166,8 @@ describe("tokens", () => {
     expect(() => createClient({ url, clientSecret: "x" })).toThrow("a client secret needs the client id");
     const unset = { clientId: undefined, clientSecret: undefined };
     expect(() => createClient({ url, ...unset })).toThrow("are their environment variables set?");
+    for (const token of ["…", "two\nlines"])
+      expect(() => createClient({ url, token })).toThrow("the access token has invalid characters");
     for (const wrong of ["", "api.example.com", "ftp://api.example.com", undefined as unknown as string])
       expect(() => createClient({ url: wrong })).toThrow("url must be the URL of the platform");
   });

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { fitsHeader } from "../../client/tokens.ts";
 import type { BackupConfig } from "../../operations/backups/backups.ts";
 import { type AwsVariables, awsVariables } from "../../operations/backups/destination.ts";
 import { type Certificate, CertificateError, readCertificate } from "../../operations/certificates.ts";
@@ -94,6 +95,10 @@ export function readTarget(options: TargetOptions, env: Environment, mistakes: s
   if (address !== undefined) {
     if (!url || !/^https?:$/.test(url.protocol))
       mistakes.push(`${source} must be an http or https URL, like http://127.0.0.1:8081, not "${address}"`);
+    if (key !== undefined && !fitsHeader(key))
+      mistakes.push(
+        "The operator key in ONAIR_ADMIN_KEY has invalid characters: check that it was copied correctly",
+      );
     for (const name of named) mistakes.push(`--url and --${name} exclude each other`);
     if (!key && mistakes.every((one) => !one.startsWith("ONAIR_ADMIN_KEY")))
       mistakes.push(`${source} needs an operator key: set ONAIR_ADMIN_KEY`);

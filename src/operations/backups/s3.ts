@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { AwsV4Signer } from "aws4fetch";
+import { fitsHeader } from "../../client/tokens.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { beginningOf } from "../../runtime/files.ts";
 import { baseUrl } from "../../server/settings/setting-values.ts";
@@ -82,6 +83,16 @@ interface S3Credentials {
  * backup, so a file may be replaced while the server runs. Throws `unavailable`.
  */
 export function readCredentials(aws: AwsVariables): S3Credentials {
+  const credentials = foundCredentials(aws);
+  const { accessKeyId, sessionToken = "" } = credentials;
+  if (fitsHeader(accessKeyId) && fitsHeader(sessionToken)) return credentials;
+  throw new DomainError(
+    "unavailable",
+    "The credentials for S3 (AWS_ACCESS_KEY_ID, AWS_SESSION_TOKEN) have invalid characters: check that they were copied correctly.",
+  );
+}
+
+function foundCredentials(aws: AwsVariables): S3Credentials {
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = aws;
   if (AWS_ACCESS_KEY_ID && AWS_SECRET_ACCESS_KEY) {
     return {

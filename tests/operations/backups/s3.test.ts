@@ -308,6 +308,18 @@ describe("permanent faults give a one-sentence error, and leave nothing of the b
     expect(message).toMatch(/^No credentials for S3: set AWS_ACCESS_KEY_ID .* \[default\]\.$/);
     expect(s3.calls).toEqual([]);
   });
+
+  test.each([{ AWS_ACCESS_KEY_ID: "…" }, { AWS_SESSION_TOKEN: "two\nlines" }])(
+    "credentials that a header cannot have: %p",
+    async (wrong) => {
+      const aws = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret", ...wrong };
+      const message = await messageOf(destination({ aws }).list());
+      expect(message).toMatch(
+        /^The credentials for S3 .* have invalid characters: check that they were copied/,
+      );
+      expect(s3.calls).toEqual([]);
+    },
+  );
 });
 
 test("a backup of the next day removes the parts that a killed server left, and no others", async () => {

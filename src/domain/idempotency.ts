@@ -50,7 +50,8 @@ export function knownRequest(
     return firstSeenAt > now - releasedMs ? { firstSeenAt, answer: null } : null;
   if (firstSeenAt <= expiredSince(now)) return null;
   if (!stored.fingerprint.equals(fingerprint)) {
-    const message = `The Idempotency-Key ${key} came with another body at ${isoTime(firstSeenAt)}`;
+    const since = isoTime(firstSeenAt);
+    const message = `The Idempotency-Key ${key}, first used at ${since}, belongs to another body: send this one with another key`;
     throw new DomainError("conflict", message);
   }
   return { firstSeenAt, answer: status === null ? null : { status, body: answer ?? "" } };

@@ -68,7 +68,8 @@ test("another body is a conflict that names the key and sends nothing", async ()
     409,
     {
       code: "conflict",
-      message: "The Idempotency-Key key-1 came with another body at 2026-01-14T16:00:00.000Z",
+      message:
+        "The Idempotency-Key key-1, first used at 2026-01-14T16:00:00.000Z, belongs to another body: send this one with another key",
     },
   ]);
 });

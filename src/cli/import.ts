@@ -85,6 +85,7 @@ export const importCommand = command({
     const target = readTarget(values, env, mistakes);
     check();
     const progress = { bytes: 0, totalBytes: sizeOf(file), rows: 0 };
+    const input = { isNdjson: true };
     const stopped = new AbortController();
     onTermination().then(() => {
       const newLine = process.stderr.isTTY ? "\n" : "";
@@ -92,18 +93,24 @@ export const importCommand = command({
       stopped.abort();
     });
     const lines = counted(
-      asLines(untilSignal(streamOf(file), stopped.signal, maxLineBytes), file, kind),
+      asLines(untilSignal(streamOf(file), stopped.signal, maxLineBytes), file, kind, input),
       progress,
     );
-    const input = snapshot ? whole(lines, stopped.signal) : lines;
+    const rows = snapshot ? whole(lines, stopped.signal) : lines;
     const took = stopwatch();
     const display = isTyped(file) ? { end() {} } : showProgress(progress);
     const work = { kind, target, snapshot, confirmed };
     try {
       const report = await ((await isServed(target))
-        ? importThrough(work, progress, input)
-        : importInto(work, input));
+        ? importThrough(work, progress, rows)
+        : importInto(work, rows));
       display.end();
+      if (!input.isNdjson)
+        note(
+          `The first line of ${file} is not a JSON object. The file must be NDJSON, one object on each line; "onair import --help" has one of each kind.`,
+        );
+      if (report.accepted + report.rejected === 0 && !stopped.signal.aborted)
+        note(`${file} has no lines. Nothing was imported.`);
       await printReport(report, { json, interrupted: stopped.signal.aborted, took: took() });
       if (stopped.signal.aborted) return stoppedByUser;
       return report.rejected === 0 ? 0 : 1;
@@ -127,11 +134,15 @@ async function* counted(
   }
 }
 
-/** Yields the input. Before any line, throws for content that is not NDJSON or whose first line is of another kind. */
+/**
+ * Yields the input. Before any line, throws for content that is certainly not NDJSON or whose first line is of another
+ * kind. Sets `isNdjson` to false if the first line is not an object.
+ */
 async function* asLines(
   input: AsyncIterable<Uint8Array>,
   file: string,
   kind: DataKind,
+  about: { isNdjson: boolean },
 ): AsyncGenerator<Uint8Array> {
   let isFirst = true;
   for await (const chunk of input) {
@@ -150,6 +161,8 @@ async function* asLines(
       throw new Error(
         `The first line of ${file} is one of ${other}, not of ${kind}. Nothing is imported; to import it: onair import ${other} ${file}`,
       );
+    if (isFirst && /^\s*[^\s{]/.test(new TextDecoder().decode(chunk.subarray(0, 100))))
+      about.isNdjson = false;
     isFirst = false;
     yield chunk;
   }

@@ -77,10 +77,14 @@ export function ownerGone(): DomainError {
   return new DomainError("not_found", message, { isOwnerGone: true });
 }
 
-/** The message and all problems of an error in one line. */
+/** Formats the message and all problems of an error, whose body is a line of a batch, as one line. */
 export function inOneLine({ message, details }: DomainError): string {
   const fields = details.errors ?? [];
-  return fields.map(({ field, message: wrong }) => withField(field, wrong)).join("; ") || message;
+  return (
+    fields
+      .map(({ field, message: wrong }) => withField(field === "body" ? "The line" : field, wrong))
+      .join("; ") || message
+  );
 }
 
 /** Puts the field's name before its problem; a problem that is a full sentence follows a colon. */

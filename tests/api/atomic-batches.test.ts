@@ -38,8 +38,8 @@ describe("refused batches", () => {
       2,
       "user_id 9 is not a known user: import users first",
     ],
-    ["livestreams", lives, 2, "channel_id 19 is not a known channel"],
-    ["livestreams?snapshot=true", lives, 2, "channel_id 19 is not a known channel"],
+    ["livestreams", lives, 2, "channel_id 19 is not a known channel: import channels first"],
+    ["livestreams?snapshot=true", lives, 2, "channel_id 19 is not a known channel: import channels first"],
   ])("%s with one refused line takes none", async (path, rows, line, message) => {
     const before = await platform.everything();
     const answer = await platform.put(`${path}${path.includes("?") ? "&" : "?"}atomic=true`, rows);

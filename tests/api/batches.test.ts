@@ -75,7 +75,7 @@ describe("batches", () => {
         { line: 7, message: "id must be an integer from 1 to 9007199254740991" },
         { line: 8, message: "display_name must be one line without control characters" },
         { line: 9, message: "username must be 1 to 64 of the characters A-Z a-z 0-9 _ -" },
-        { line: 10, message: "body must be an object" },
+        { line: 10, message: "The line must be an object" },
         { line: 11, message: "The line must not be nested more than 64 deep" },
       ],
     });
@@ -202,8 +202,8 @@ describe("batches", () => {
     ]);
     const live = await json<Report>(await server.admin("PUT", "/admin/v1/livestreams", lines));
     expect(live.errors).toEqual([
-      { line: 1, message: "channel_id 70001 is not a known channel" },
-      { line: 2, message: "category_id 70001 is not a known category" },
+      { line: 1, message: "channel_id 70001 is not a known channel: import channels first" },
+      { line: 2, message: "category_id 70001 is not a known category: import categories first" },
       { line: 3, message: "viewers must be an integer from 0 to 9007199254740991" },
     ]);
   });

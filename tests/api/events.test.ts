@@ -141,17 +141,19 @@ test("a bad line in the middle is refused alone", async () => {
     '{"name":',
     JSON.stringify(event("channel.followed", { broadcaster_user_id: 5 })),
     "",
+    "[1, 2]",
     JSON.stringify(event("kicks.gifted")),
   ];
   const response = await server.admin("POST", "/admin/v1/events", lines.join("\n"));
   expect(response.status).toBe(202);
   expect(await json<object>(response)).toEqual({
     accepted: 2,
-    rejected: 2,
+    rejected: 3,
     ignored_fields: 0,
     errors: [
       { line: 2, message: "The line is not valid JSON" },
       { line: 3, message: "broadcaster_user_id is not a known user" },
+      { line: 5, message: "The line must be an object" },
     ],
   });
 });

@@ -103,7 +103,11 @@ test("the refusal names the counts and the refused lines", async () => {
   );
   expect(error.errors).toEqual([
     { in: "body", field: "line 2", message: "The line is not valid JSON" },
-    { in: "body", field: "line 3", message: "category_id 6 is not a known category" },
+    {
+      in: "body",
+      field: "line 3",
+      message: "category_id 6 is not a known category: import categories first",
+    },
   ]);
 });
 

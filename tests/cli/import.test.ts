@@ -173,6 +173,21 @@ describe("onair import, a file", () => {
     expectFailure(await load("users", packed), 1, "is compressed with gzip");
   });
 
+  test.each<[string, string[], string]>([
+    [
+      "CSV",
+      ["id,username", "1,maya"],
+      "is not a JSON object. The file must be NDJSON, one object on each line",
+    ],
+    ["an empty file", [], "has no lines. Nothing was imported."],
+    ["a file of blank lines", ["", " ", ""], "has no lines. Nothing was imported."],
+  ])("tells what %s is", async (_, lines, note) => {
+    const { code, stdout, stderr } = await load("users", fileOf(lines));
+    const rejected = lines.filter((line) => line.trim() !== "").length;
+    expect([code, stdout]).toEqual([rejected > 0 ? 1 : 0, `0 accepted, ${rejected} rejected\n`]);
+    expect(stderr).toContain(note);
+  });
+
   test("shows twenty refused lines and counts the rest", async () => {
     const result = await load("users", fileOf(Array.from({ length: 50 }, () => "{}")));
     expect(result.stderr.split("\n")).toHaveLength(22);

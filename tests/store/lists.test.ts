@@ -50,8 +50,12 @@ test("a report keeps what it says, moves a channel, and leaves out only the star
   const changed = { ...live, viewers: 6, title: "Changed", started_at: first };
   expect(await store.livestreams.all()).toEqual([changed]);
 
-  expect(await report({ category_id: 3 })).toEqual(["category_id 3 is not a known category"]);
-  expect(await report({ channel_id: 2 })).toEqual(["channel_id 2 is not a known channel"]);
+  expect(await report({ category_id: 3 })).toEqual([
+    "category_id 3 is not a known category: import categories first",
+  ]);
+  expect(await report({ channel_id: 2 })).toEqual([
+    "channel_id 2 is not a known channel: import channels first",
+  ]);
   expect(await store.livestreams.all()).toEqual([changed]);
 
   expect(await report({ category_id: 2, viewers: 7 })).toEqual([null]);

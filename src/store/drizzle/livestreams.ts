@@ -73,9 +73,10 @@ export function livestreamStore(db: Dialect, { put, all }: OwnStatements): Lives
 
   function* refusal(orm: Orm, { channel_id, category_id }: NewLivestream): Work<string | null> {
     const channel = yield* execute(orm.select().from(channels).where(eq(channels.id, channel_id)));
-    if (channel.length === 0) return `channel_id ${channel_id} is not a known channel`;
+    if (channel.length === 0) return `channel_id ${channel_id} is not a known channel: import channels first`;
     const category = yield* execute(orm.select().from(categories).where(eq(categories.id, category_id)));
-    return category.length === 0 ? `category_id ${category_id} is not a known category` : null;
+    if (category.length > 0) return null;
+    return `category_id ${category_id} is not a known category: import categories first`;
   }
 
   /** Decides and ends in the caller's transaction. Ends only what the decision counted. */

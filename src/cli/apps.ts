@@ -39,7 +39,7 @@ type EndpointAnswer = Static<typeof EndpointSchema>;
 type StatisticsAnswer = Static<typeof Statistics>;
 
 /** The reasons for a disabled endpoint, in words. */
-export const reasons = { gone: "it answered 410", failing: "all attempts failed for 24 hours" } as const;
+const reasons = { gone: "it answered 410", failing: "all attempts failed for 24 hours" } as const;
 
 type Listed = ApplicationAnswer & { readonly endpoint: Pick<EndpointAnswer, "status" | "disabled_reason"> };
 
@@ -82,7 +82,7 @@ function endpointCell({ webhook_url, delivery, endpoint }: Listed): string {
 }
 
 /** Returns an answer for display, with the endpoint's state, the headers and the filters in one line each. */
-export function forPeople(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function forPeople(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { last_failure, endpoint, filters_set_at, ...others } = answer;
   const { webhook_headers: headers, filters } = others as Partial<ApplicationAnswer>;
   const setAt = filters_set_at as ApplicationAnswer["filters_set_at"] | undefined;

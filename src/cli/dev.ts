@@ -257,7 +257,7 @@ function ancestors(): string {
  * Returns the welcome text, which fits 80 by 24 characters. Each curl command is one line, so that it can be copied.
  * `notes` come first, for example that a port was taken. `stored` are the names of the stored profiles.
  */
-export function banner(
+function banner(
   { facts, isNew }: { readonly facts: DevFacts } & Pick<DevPlatform, "isNew">,
   { data, adminKey }: Pick<Config, "data" | "adminKey">,
   { notes, stored }: { readonly notes: readonly string[]; readonly stored: readonly string[] },

@@ -61,7 +61,7 @@ export async function errorOf(response: Response): Promise<OnairError> {
 }
 
 /** Returns the wait in `Retry-After`, which has seconds or a date; null when there is none. */
-export function retryAfterMs({ headers }: Response, now = Date.now()): number | null {
+function retryAfterMs({ headers }: Response, now = Date.now()): number | null {
   const text = headers.get("retry-after")?.trim() ?? "";
   if (/^[0-9]{1,9}$/.test(text)) return Number(text) * 1000;
   const date = Date.parse(text);

@@ -63,7 +63,7 @@ interface DispatcherOptions
   readonly connections: number;
   /** Whether sending is suspended; the owner of the flag calls `resume` when that ends. */
   readonly isHeld: () => boolean;
-  /** Called when a user requested deliveries from another process for an endpoint of this process. */
+  /** Called when a person requested deliveries from another process for an endpoint of this process. */
   readonly requested: () => void;
   /** Called with the applications whose endpoints have new notices. */
   readonly noticed: (applicationIds: readonly string[]) => void;

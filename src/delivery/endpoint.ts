@@ -58,7 +58,7 @@ export class InFlightAttempt {
   #isOutdated = false;
   /** Whether the application or the subscription may have changed, until the next look-up. */
   #isInDoubt = false;
-  /** Ends the attempt unless the request is already written; null if no connection is being made. */
+  /** Ends the attempt unless the request is already written; null if no connection had to be made. */
   #cancel: (() => void) | null = null;
 
   constructor({ queue, delivery, recipient, pace, priority, startedAt }: AttemptStart) {
@@ -89,8 +89,8 @@ export class InFlightAttempt {
     return this.recipient.endpoint_generation !== this.queue.generation;
   }
 
-  /** Notes that a connection is being made, which `cancel` ends; null when it is made. */
-  connecting(cancel: (() => void) | null): void {
+  /** Notes that a connection is being made. `cancel` ends the attempt unless the request is already written. */
+  connecting(cancel: () => void): void {
     this.#cancel = cancel;
   }
 
@@ -201,7 +201,7 @@ export class EndpointQueue {
   /** When the next retry in the store is due; null for none. */
   #retryAt: number | null = null;
   #isLost = false;
-  /** Whether a user requested deliveries before the state of the endpoint was known. */
+  /** Whether a person requested deliveries before the state of the endpoint was known. */
   #isRequested = false;
 
   /** @param concurrency concurrent attempts, unless the application sets another number */
@@ -437,8 +437,8 @@ export class EndpointQueue {
   }
 
   /**
-   * Ends a pause or the wait of an open circuit, because a user requested deliveries, which are due. If the stored
-   * state is not read yet, the pause in it is ignored later.
+   * Ends a pause or the wait of an open circuit, because a person requested deliveries, which are due. If the
+   * stored state is not read yet, the pause in it is ignored later.
    */
   sendNow(now: number): void {
     if (!this.#endpoint) this.#isRequested = true;

@@ -82,7 +82,6 @@ export interface Engine extends PublishToEngine {
   notify(type: ServerNotice, data: ServerNoticeData): Promise<void>;
   stats(): Promise<EngineStats>;
   readonly checkStorage: CheckStorage;
-  /** Sets the observer. */
   observe(observer: EngineObserver): void;
   /** Sets which outcomes the observer gets; by default none. Never rejects. */
   watchOutcomes(watched: WatchedOutcomes): Promise<void>;
@@ -302,7 +301,7 @@ async function engineOn(
 const lookEveryMs = second;
 
 /** The hold of everything that is sent automatically: deliveries, and notices to the operator. */
-export interface DeliveryHold {
+interface DeliveryHold {
   readonly isHeld: boolean;
   /** Returns the service that waits until any process has stored the release, and then calls `released`. */
   readonly service: (released: () => void) => Service;
@@ -377,7 +376,7 @@ interface ReportOptions {
 }
 
 /** Reports the engine's work to the statistics, and to open streams of this and other replicas. */
-export class Reports {
+class Reports {
   readonly #options: ReportOptions;
   readonly #collector = new OutcomeCollector();
   #observer: Pick<EngineObserver, "streamed" | "outcomes"> = { streamed() {}, outcomes() {} };
@@ -389,7 +388,6 @@ export class Reports {
     this.#options = options;
   }
 
-  /** Sets the observer. */
   observe(observer: Pick<EngineObserver, "streamed" | "outcomes">): void {
     this.#observer = observer;
   }

@@ -20,9 +20,14 @@ export interface EndpointRequests {
   outcomeUnknown(): void;
   /** Deliveries of this application may be due now. */
   wake(applicationId: string): void;
-  /** A user requested deliveries of this application. If sending is suspended, the next delivery is sent as a probe. */
+  /**
+   * A person requested deliveries of this application. If sending is suspended, the next delivery is sent as a probe.
+   */
   sendNow(applicationId: string): void;
-  /** The application has changed, or is removed (null). Attempts that begin from now on use its new state. */
+  /**
+   * The application has changed. Null: it was removed, or its state is unknown; it is looked up again. Attempts that
+   * begin from now on use its new state.
+   */
   applicationChanged(applicationId: string, application: Application | null): void;
   /** Subscriptions were removed. Nothing more is sent for them. */
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
@@ -43,7 +48,7 @@ interface EndpointOwnership extends Deliverer {
 /**
  * Requests about endpoints of other processes are forwarded to their owners.
  *
- * @param requested called when a user requested deliveries from another process for an endpoint of this process
+ * @param requested called when a person requested deliveries from another process for an endpoint of this process
  */
 export function createEndpointOwnership(
   context: DeliveryContext,

@@ -14,8 +14,8 @@ import { outcomeClasses, type SendResult } from "./send/send.ts";
 
 /**
  * How long results are gathered, because a sync for each result would cost more than all other work. Nothing waits for
- * the result of a delivery that arrived, unless a user requested it. Other results are recorded sooner: they lead to
- * retries and change the state of endpoints.
+ * the result of a delivery that arrived, unless a person requested it. Other results are recorded sooner: they lead
+ * to retries and change the state of endpoints.
  */
 const usualGatherMs = { arrived: 250, other: 20 };
 /** The number of results at which a batch is written at once. */

@@ -40,7 +40,7 @@ export class Alarms<T> {
 const sliceMs = 1;
 
 /** The priorities, the most urgent first. */
-export const priorities = ["new", "bulk", "backlog"] as const;
+const priorities = ["new", "bulk", "backlog"] as const;
 export type Priority = (typeof priorities)[number];
 const rank: Readonly<Record<Priority, number>> = { new: 0, bulk: 1, backlog: 2 };
 /** Skipped entries that are kept even while nothing is pending, so that short arrays are not copied. */

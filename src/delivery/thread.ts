@@ -135,6 +135,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     await end(0);
     throw error;
   });
+  // `notify`, `broadcast` and `watchOutcomes` ignore an error of the link: without the thread the process ends.
   return {
     started: thread.started,
     store: withEffects({ reads: reader, writes: remote.store, callersChanged }),
@@ -147,8 +148,6 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       watches.set(watched, watch);
       return remote.test(id, sample, watched).finally(() => watches.delete(watched));
     },
-    // An error of the link is ignored, here and in `broadcast` and `watchOutcomes`: without the thread the process
-    // ends.
     notify: (type, data) => remote.notify(type, data).catch(() => {}),
     stats: remote.stats,
     checkStorage: remote.checkStorage,

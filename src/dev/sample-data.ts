@@ -72,7 +72,7 @@ const english: SampleLanguage = {
 };
 
 /** The languages of the sample platform. English speakers have generated usernames; others have names of a language. */
-export const languages: readonly SampleLanguage[] = [
+const languages: readonly SampleLanguage[] = [
   english,
   {
     code: "ko",
@@ -231,7 +231,7 @@ layla_plays | ليلى تلعب | ar | ألعاب وقصص كل مساء.
   });
 
 /** The made-up categories of the sample platform, the most watched first. */
-export const sampleCategories: readonly Omit<CategoryInput, "id">[] = `
+const sampleCategories: readonly Omit<CategoryInput, "id">[] = `
 Talk & Tea | talk-and-tea | IRL, Casual | Conversation about anything, with something warm to drink.
 Deepwinter | deepwinter | Survival, Open World | Keep a village alive through a winter that will not end.
 Starfall Tactics | starfall-tactics | Strategy, Competitive | Turn-based battles over the wrecks of fallen stars.

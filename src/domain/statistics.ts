@@ -33,7 +33,7 @@ export function observe(histogram: Histogram, value: number, exemplar: Omit<Exem
 }
 
 /** The index of the bucket of a value, by the upper bounds of all but the last. */
-export function bucketOf(bounds: readonly number[], value: number): number {
+function bucketOf(bounds: readonly number[], value: number): number {
   let bucket = 0;
   while (value > (bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
   return bucket;

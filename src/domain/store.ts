@@ -19,9 +19,11 @@ import type { ConsentStore, LoginRequestStore, TokenStore } from "./tokens.ts";
 import type { UserStore } from "./users.ts";
 
 /**
- * All data of the server. Each method is one atomic action: when its promise resolves, its effect is synced to disk and
- * every later read sees it. When the disk is full or fails, it rejects with `unavailable`. When a row would refer to an
- * application or user that does not exist (any more), it rejects with `ownerGone`. In both cases nothing was changed.
+ * All data of the server. When the promise of a method resolves, its effect is synced to disk and every later read sees
+ * it. Each method is one atomic action, except `tokens.noteUses`, and removals and changes that end much: these take
+ * short steps, and the object itself is removed last. When the disk is full or fails, a method rejects with
+ * `unavailable`: the change may be stored, unless the error says `isNothingKept`. When a row would refer to an
+ * application or user that does not exist (any more), it rejects with `ownerGone`, and that row is not stored.
  */
 export interface Store {
   readonly users: UserStore;
@@ -50,7 +52,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** The server's own values, such as its signing key. */
+/** Values that belong to the data, such as the signing key; not the server's settings (`server/settings/`). */
 export interface SettingStore {
   get(key: string): Promise<string | null>;
   put(key: string, value: string): Promise<void>;

@@ -12,7 +12,7 @@ export interface Subscription {
 }
 
 /** A subscription with the names of its channel, for people. */
-export interface NamedSubscription extends Subscription {
+interface NamedSubscription extends Subscription {
   /** null for events without a channel. */
   readonly username: string | null;
   /** null when the broadcaster has no channel. */

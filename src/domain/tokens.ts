@@ -285,7 +285,7 @@ export const loginAnswered = () =>
   new DomainError("conflict", "This login request has already been accepted or rejected");
 
 /** The stored consent of a user, which later requests of the application reuse. */
-export interface Consent {
+interface Consent {
   readonly application_id: string;
   readonly application_name: string;
   readonly scopes: readonly Scope[];

@@ -9,7 +9,7 @@ import { once } from "../runtime/lazily.ts";
  */
 
 /** A position in an order: the last category that a client has seen. */
-export interface Position {
+interface Position {
   readonly viewers: number;
   readonly id: number;
 }
@@ -77,7 +77,7 @@ export const emptyLiveState: LiveState = {
 };
 
 /** Returns the first live channels of a category: more viewers first, then lower id. */
-export function topChannels({ categories }: LiveState, categoryId: number, count: number): LiveChannel[] {
+function topChannels({ categories }: LiveState, categoryId: number, count: number): LiveChannel[] {
   const channels = categories.get(categoryId)?.channels ?? [];
   return byViewers(channels).slice(0, count);
 }

@@ -52,7 +52,7 @@ interface Looked {
 type LoggedRow = DeliveryRecord & Looked;
 
 /** Reads of the log of deliveries. */
-export function deliveryLog(queries: Queries): Pick<
+function deliveryLog(queries: Queries): Pick<
   DeliveryStore,
   "page" | "find" | "backlog" | "pendingOf" | "backlogOfAll"
 > & {
@@ -182,7 +182,7 @@ SELECT t.seq::float8, id, subscription_id, sequence::float8, event_id, type AS n
 FROM those t ORDER BY t.seq`;
 
 /** Reads of the log of deliveries for event streams. */
-export function deliveryStream(
+function deliveryStream(
   queries: Queries,
 ): Pick<DeliveryStore, "last" | "lastBefore" | "publishedUpTo" | "lastRemoved" | "streamed"> {
   const { last, settled, between } = deliveryPositions(queries);

@@ -30,11 +30,6 @@ export function codeOf(error: unknown): string {
   return typeof state === "string" ? state : cause.code;
 }
 
-/** Whether a unique value is taken. A transaction is then aborted, and must be rolled back. */
-export function isUniqueViolation(error: unknown): boolean {
-  return codeOf(error) === "23505";
-}
-
 /** Whether a statement refers to a row that does not exist. A transaction is then aborted, and must be rolled back. */
 export function isForeignKeyViolation(error: unknown): boolean {
   return codeOf(error) === "23503";

@@ -113,7 +113,7 @@ interface DeliveryClaim extends Fence {
 }
 
 /** Claims by the numbers of their deliveries. Each claim is an object of its own. */
-export type Claims = ReadonlyMap<number, DeliveryClaim>;
+type Claims = ReadonlyMap<number, DeliveryClaim>;
 
 /** A read of the store for deliveries to claim. */
 export interface StoreRead {

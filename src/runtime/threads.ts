@@ -179,14 +179,14 @@ export type LinkMessage =
     };
 
 /** A call of a method of the other end by its path, such as `publish` or `store.users.upsert`. */
-export interface Call {
+interface Call {
   /** The number of the call in its answer; null for a call without an answer. */
   readonly id: number | null;
   readonly method: string;
   readonly args: readonly unknown[];
 }
 
-export type Answer =
+type Answer =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: PlainError };
 

@@ -192,7 +192,7 @@ function idleEngine(store: Store, ownership: Pick<Ownership, "notify">): Engine 
     },
     async notify() {},
     async stats() {
-      // Loaded here, because it loads the HTTP client of webhooks, and servers load this file.
+      // Loaded here, because it loads the sender of webhooks, and servers load this file.
       const { DeliveryCounter } = await import("../delivery/record.ts");
       return {
         inFlight: 0,

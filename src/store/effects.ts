@@ -37,7 +37,10 @@ interface Change<Args extends readonly unknown[], Result> {
 
 /** What the engine does after a change. */
 interface DeliveryEffects {
-  /** Takes deliveries back from memory, or wakes the endpoint; null for an application that was removed. */
+  /**
+   * Takes deliveries back from memory. Null: the application was removed, or its state is unknown; it is looked up
+   * again.
+   */
   applicationChanged(id: string, application: Application | null): void;
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
   /** Sends the deliveries that are due, without waiting for the endpoint's next time. */
@@ -256,7 +259,7 @@ interface Way {
   readonly writes: Omit<Nouns, "events">;
   /** Called after each change of what callers may have in a cache. */
   readonly callersChanged?: (() => void) | undefined;
-  /** Told of each change that concerns deliveries. The main thread leaves that to the engine's. */
+  /** Told of each change that concerns deliveries. In a server, only the engine's thread has it. */
   readonly deliveries?: DeliveryEffects | undefined;
 }
 
@@ -295,7 +298,7 @@ const engineAlone: Method = async () => {
  */
 const statements = new WeakMap<Method, { readonly statement: Method; readonly explained: Explained }>();
 
-/** Returns the method with its further work. The main thread leaves that to the engine's. */
+/** Returns the method with its further work, which the main thread leaves to the engine's thread. */
 function continuing(method: Method, { afterwards }: AnyChange, { reads, writes }: Way): Method {
   if (!afterwards || writes !== reads) return method;
   return async (...args) => {
@@ -339,7 +342,7 @@ type Explained = (error: unknown) => unknown;
 /**
  * Makes each noun of a database, with its statements, on first use, because a start needs only a few.
  *
- * @param explained the only place where errors are converted
+ * @param explained converts an error of a statement
  */
 export function nounsOf(makers: Makers, explained: Explained): Nouns {
   const rejected = (error: unknown) => {

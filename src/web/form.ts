@@ -31,7 +31,7 @@ function setDraft(name: string, value: unknown): void {
 }
 
 /** The unsaved input of a form. */
-export interface Draft<T> {
+interface Draft<T> {
   /** undefined when there is none. */
   readonly value: T | undefined;
   /** Whether the input is from before the form was opened, and not changed since. */

@@ -14,7 +14,7 @@ interface ConsoleRouteOptions extends Pick<AdminDeps, "publicUrl" | "welcomeUrl"
 const consolePath = "/console/session";
 
 /** These operations are not documented, because only the page uses them. The audit log has their names. */
-export const detail = (operationId: string) => ({ hide: true, operationId });
+const detail = (operationId: string) => ({ hide: true, operationId });
 
 /**
  * The console for operators, and its sessions: a request with an operator key as bearer token begins a session, which a

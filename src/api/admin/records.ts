@@ -38,7 +38,7 @@ import { type AdminDeps, type AdminListener, everyRole, whileAllowed, writers } 
  */
 
 /** A boolean query parameter, false by default. */
-export function flag(description: string) {
+function flag(description: string) {
   return Type.Optional(
     ChoiceParameter(["true", "false"], {
       errorMessage: "must be true or false",
@@ -168,7 +168,7 @@ const OwnId = Type.Optional(
 );
 
 /** Get, put and delete one record by its id; put and get many as NDJSON. */
-export function recordRoutes<Input extends Record, Row extends Record>(
+function recordRoutes<Input extends Record, Row extends Record>(
   app: AdminListener,
   kind: RecordKind<Input, Row>,
 ): void {

@@ -243,7 +243,7 @@ const asForm = {
 } as const;
 
 /** Parameters by name, without empty parameters. */
-export type Parameters = ReadonlyMap<string, string>;
+type Parameters = ReadonlyMap<string, string>;
 
 /** Parameters, and the names of those that occur more than once, which is an error. */
 export interface RequestParameters {

@@ -93,7 +93,7 @@ export function knownHosts(names: readonly string[]): (host: string | null) => b
   };
 }
 
-export const isAddress = (name: string) => /^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f:.]+\])$/.test(name);
+const isAddress = (name: string) => /^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f:.]+\])$/.test(name);
 
 /** Whether a `Host` header names this machine, whatever the port. */
 export function isLoopbackHost(host: string | null): boolean {
@@ -101,7 +101,7 @@ export function isLoopbackHost(host: string | null): boolean {
   return isLocal(name) || name === "[::1]" || /^127(\.[0-9]{1,3}){3}$/.test(name);
 }
 
-export const isLocal = (name: string) => name === "localhost" || name.endsWith(".localhost");
+const isLocal = (name: string) => name === "localhost" || name.endsWith(".localhost");
 
 /** The title and branding of a page. */
 export interface PageLook {

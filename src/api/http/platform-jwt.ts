@@ -35,7 +35,7 @@ interface PlatformJwtDeps {
 const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
 
 /** The tolerated difference between the clocks of the platform and the server. */
-export const clockToleranceMs = minute;
+const clockToleranceMs = minute;
 /** The time limit of a fetch of the key set. */
 const fetchTimeoutMs = 5 * second;
 const maxKeySetBytes = 256 * 1024;

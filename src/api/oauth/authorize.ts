@@ -24,7 +24,7 @@ import type { PublicDeps, PublicListener } from "../public/listener.ts";
 const privately = { "referrer-policy": "no-referrer", "x-content-type-options": "nosniff" };
 
 /** Redirects the browser with 303, so that it uses GET (RFC 9700, section 4.12). */
-export function redirect(requestContext: RequestContext, location: string, cookie?: string): Response {
+function redirect(requestContext: RequestContext, location: string, cookie?: string): Response {
   return reply(requestContext, 303, null, {
     ...privately,
     location,

@@ -40,7 +40,7 @@ import type { PublicDeps, TokenListener } from "./listener.ts";
  * Schemas of deliveries. The admin API has them with the id of the application.
  */
 
-export const DeliveryStatus = oneOf(deliveryStatuses, {
+const DeliveryStatus = oneOf(deliveryStatuses, {
   $id: "DeliveryStatus",
   description: "Status of a delivery. All but `pending` are final, until the delivery is sent again.",
 });

@@ -128,7 +128,7 @@ const DeleteQuery = Type.Object({
   }),
 });
 
-export const exampleSubscription = {
+const exampleSubscription = {
   id: "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
   app_id: "01KATHZX5M9S3E6R8B2D4F7G1H",
   broadcaster_user_id: exampleUser.id,

@@ -18,7 +18,7 @@ export function megabytes(bytes: number): string {
 }
 
 /** Formats a duration in whole seconds. */
-export function duration(ms: number): string {
+function duration(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   if (seconds < 100) return `${seconds} s`;
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;

@@ -271,7 +271,6 @@ function withPlainCode(error: NodeJS.ErrnoException): NodeJS.ErrnoException {
 }
 
 /** The egress proxy, which is needed if the operator's network allows no direct connections to the Internet. */
-
 export interface EgressProxy {
   readonly encrypted: boolean;
   readonly host: string;

@@ -4,8 +4,6 @@ import { bareHost, type EgressProxy, isIP } from "./address.ts";
 import { ResponseParser } from "./response.ts";
 import { failureOf, proxyFailure, type SendFailure, type SendStage, type Timings } from "./result.ts";
 
-/** The head of a webhook's request in HTTP/1.1 (RFC 9112), checked so that no value can end its line. */
-
 type HeaderFields = Readonly<Record<string, string>>;
 
 /** The destination of a webhook URL. */
@@ -87,7 +85,10 @@ function headerLines(headers: HeaderFields): string | null {
   return lines;
 }
 
-/** Returns the head of one request; null if a header is invalid or reserved. */
+/**
+ * Returns the head of one request in HTTP/1.1 (RFC 9112); null if a header is reserved, or invalid, so that no value
+ * can end its line.
+ */
 export function requestHead(
   destination: Destination,
   headers: HeaderFields,

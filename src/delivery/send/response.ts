@@ -167,17 +167,6 @@ class ResponseHead {
 }
 
 /**
- * An incremental, bounded parser for the response to one request. Pure: the result depends on the bytes alone, not on
- * how they were split.
- *
- * A line may end in LF alone (RFC 9112, section 2.2), as in the answers of shell scripts. An intermediary may divide
- * such an answer differently, so the connection is not reused.
- *
- * An invalid head is a fault. After the head, the status counts in any case: an error in the body or its framing only
- * ends the reading, and the connection is not reused.
- */
-
-/**
  * The most bytes of blank lines, interim responses and head together. The same bound applies to the lines of chunks and
  * trailers together.
  */
@@ -210,6 +199,16 @@ export interface ResponseLimits {
   readonly keepHeaders?: "always" | "failed" | undefined;
 }
 
+/**
+ * An incremental, bounded parser for the response to one request. Pure: the result depends on the bytes alone, not on
+ * how they were split.
+ *
+ * A line may end in LF alone (RFC 9112, section 2.2), as in the answers of shell scripts. An intermediary may divide
+ * such an answer differently, so the connection is not reused.
+ *
+ * An invalid head is a fault. After the head, the status counts in any case: an error in the body or its framing only
+ * ends the reading, and the connection is not reused.
+ */
 export class ResponseParser {
   /** The final status; null until its head is complete. */
   status: number | null = null;

@@ -1,7 +1,5 @@
 import { blockedAddressCode } from "./address.ts";
 
-/** The result of an attempt. */
-
 /**
  * The outcomes of an attempt, by the stage in which it ended.
  *
@@ -82,8 +80,6 @@ export function unanswered(failure: SendFailure): SendOutcome {
 export function unsent(failure: SendFailure): SendResult {
   return { ...unanswered(failure), durationMs: 0, responseBody: "", timings: noTimings, repeated: false };
 }
-
-/** Failures of an attempt: maps errors of sockets, TLS and HTTP to a class and a sentence. */
 
 /** The current stage of an attempt, as the end of a sentence with "while". */
 export type SendStage =

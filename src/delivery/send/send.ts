@@ -28,7 +28,7 @@ import {
 } from "./result.ts";
 
 /**
- * The HTTP client for webhooks. Other folders import only this module and `address.ts`. A sender makes one request per
+ * The sender of webhooks. Other folders import only this module and `address.ts`. A sender makes one request per
  * attempt:
  *
  * - The status decides. It must arrive within a time limit, which includes resolving, connecting, TLS and sending. A

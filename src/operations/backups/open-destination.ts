@@ -66,7 +66,7 @@ function adviceFor(code: string): string {
 }
 
 /** The directory, or its nearest existing ancestor, in which the directory will be created. */
-export async function existing(directory: string): Promise<{ readonly at: string; readonly dev: number }> {
+async function existing(directory: string): Promise<{ readonly at: string; readonly dev: number }> {
   try {
     return { at: directory, dev: (await fs.promises.stat(directory)).dev };
   } catch (error) {

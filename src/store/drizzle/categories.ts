@@ -94,7 +94,7 @@ function partsWithoutRepetition(rows: readonly Row[]): Row[][] {
 }
 
 /** The known tags of a batch of categories, and those that it adds. */
-export interface Tags {
+interface Tags {
   /** Returns the tag with its id, or the reason why it is refused. */
   keep(tag: NewTag): Tag | string;
   /** Stores the added tags. */

@@ -13,7 +13,7 @@ import { requestStore } from "./requests.ts";
 import { settingStore } from "./settings.ts";
 import { consentStore, loginRequestStore, tokenStore } from "./tokens.ts";
 
-/** Makers of the nouns that are the same for both databases. */
+/** Makers of the nouns that are the same for both databases, unless a database replaces them. */
 export function commonNouns(db: Dialect) {
   return {
     applications: () => applicationStore(db),

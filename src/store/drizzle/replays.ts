@@ -16,7 +16,7 @@ import { requireReceiver, whyNoReceiver } from "./endpoints.ts";
 export type ReplayRow = Tables["replays"]["$inferSelect"];
 
 /** A delivery in the range of a replay. */
-export interface Candidate {
+interface Candidate {
   readonly seq: number;
   /** Why it cannot be sent again; null when it can. */
   readonly obstacle: keyof ReplaySkips | null;
@@ -55,7 +55,7 @@ function afterStep(
   return { queued, replay: isOver ? { ...after, state: "completed", finished_at: now } : after };
 }
 
-export function shownReplay(row: ReplayRow): Replay {
+function replayOf(row: ReplayRow): Replay {
   const { from_at: from, to_at: to, first, end, position, ...rest } = row;
   const { skipped_body, skipped_subscription, skipped_attempts, ...replay } = rest;
   const progress = end <= first ? 1 : Math.min(1, (position - first) / (end - first));
@@ -107,7 +107,7 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
   function* admit(orm: Orm, replay: NewReplay): Work<void> {
     const isOwners = eq(replays.application_id, replay.application_id);
     const others = yield* execute(orm.select().from(replays).where(and(isOwners, isRunning)));
-    checkBeside(replay, others.map(shownReplay));
+    checkBeside(replay, others.map(replayOf));
     const { broadcaster_user_id: user } = replay;
     const { application, user: ofUser, users } = replayLimits.maxListed;
     const keep = (most: number, which: SQL) => {
@@ -140,7 +140,7 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
     const row = { ...rest, ...range, ...times, state: "running" as const };
     const [made] = yield* execute(orm.insert(replays).values(row).returning());
     if (!made) throw new Error("The replay was not stored");
-    return shownReplay(made);
+    return replayOf(made);
   }
 
   /** Returns how many deliveries may be made due now. The limit keeps new deliveries from waiting after a replay. */
@@ -177,13 +177,13 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
     async find(scope, id) {
       const isIt = and(eq(replays.id, id), within(scope));
       const [row] = await orm.select().from(replays).where(isIt);
-      return row ? shownReplay(row) : null;
+      return row ? replayOf(row) : null;
     },
     async page(scope, limit) {
       const rows = orm.select().from(replays).where(within(scope)).orderBy(desc(replays.id)).limit(limit);
-      return (await rows).map(shownReplay);
+      return (await rows).map(replayOf);
     },
-    running: async () => (await orm.select().from(replays).where(isRunning)).map(shownReplay),
+    running: async () => (await orm.select().from(replays).where(isRunning)).map(replayOf),
     cancel: (scope, id, now) =>
       runEach(function* (orm) {
         yield* execute(ended(orm, id, scope, now));

@@ -16,7 +16,7 @@ interface Waiting {
 export type Commit = <T>(work: (together: number) => T, isUrgent?: boolean) => Promise<T>;
 
 interface CommitOptions {
-  readonly claim?: () => boolean;
+  readonly ensureWriter?: () => boolean;
   readonly begun?: () => void;
   readonly undone?: () => void;
   readonly check?: () => void;
@@ -33,16 +33,16 @@ const sliceMs = 10;
  * rejected and nothing is stored. A single piece runs without a savepoint, because SQLite would copy every page for it
  * before the first change.
  *
- * @param options.claim called before each transaction; true when what was read before may be outdated
+ * @param options.ensureWriter called before each transaction; true when what was read before may be outdated
  * @param options.begun called when a transaction has begun, before all work; it fails with what this throws
- * @param options.undone called when a piece or the whole transaction was rolled back, or after a claim
+ * @param options.undone called when a piece or the whole transaction was rolled back, or when `ensureWriter` was true
  * @param options.check called before each commit, which fails with what it throws
  * @param options.now a clock in milliseconds
  */
 export function groupCommit(
   db: Database,
   {
-    claim = () => false,
+    ensureWriter = () => false,
     begun = () => {},
     undone = () => {},
     check = () => {},
@@ -98,7 +98,7 @@ export function groupCommit(
     const settle: (() => void)[] = [];
     const end = now() + sliceMs;
     try {
-      if (claim()) undone();
+      if (ensureWriter()) undone();
       begin.run();
       begun();
       for (const one of group) {

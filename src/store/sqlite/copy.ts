@@ -76,7 +76,7 @@ const countIn = (db: Database, table: Table): number =>
 export async function directoryToCopy(directory: string): Promise<CopySource> {
   if (inspect(directory, schemaState).pending.length > 0)
     throw tooOld(directory, `onair migrate --data ${directory}`);
-  const { db, claim, close } = openDatabase(directory);
+  const { db, ensureWriter, close } = openDatabase(directory);
   const marked = db.query<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?");
   return {
     mark: async () => marked.get(movedSetting)?.value ?? null,
@@ -87,7 +87,7 @@ export async function directoryToCopy(directory: string): Promise<CopySource> {
     async read(work) {
       requireNoAdditions(db, directory);
       // On a full disk the database was opened with staged events, which are in no table that is copied.
-      claimOrExplain(claim, directory);
+      ensureWriterOrExplain(ensureWriter, directory);
       const damagedBodies: string[] = [];
       return work({
         damagedBodies,
@@ -99,9 +99,9 @@ export async function directoryToCopy(directory: string): Promise<CopySource> {
   };
 }
 
-function claimOrExplain(claim: () => void, directory: string): void {
+function ensureWriterOrExplain(ensureWriter: () => void, directory: string): void {
   try {
-    claim();
+    ensureWriter();
   } catch (error) {
     throw explain(error, directory);
   }

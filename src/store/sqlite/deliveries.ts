@@ -314,7 +314,7 @@ const publishedAt = `SELECT e.published_at AS at FROM deliveries d JOIN events e
   WHERE d.seq = ?`;
 
 /** Counts the pending deliveries of all applications, on the connection of a snapshot. */
-export async function backlogOfAll(snapshot: Database): Promise<Backlog> {
+async function backlogOfAll(snapshot: Database): Promise<Backlog> {
   const slice = new TimeSlice();
   let count = 0;
   let oldest = Number.POSITIVE_INFINITY;
@@ -335,7 +335,7 @@ interface LookedRow extends StreamedRow {
 }
 
 /** Reads of the log of deliveries for event streams: the deliveries of an application, region by region. */
-export function deliveryStream(
+function deliveryStream(
   db: Database,
   orm: BunSQLiteDatabase,
 ): Pick<DeliveryStore, "last" | "lastBefore" | "publishedUpTo" | "lastRemoved" | "streamed"> {

@@ -96,7 +96,7 @@ interface OpenDatabase {
    *
    * @returns whether it was not the writer before, so that what was read may be outdated
    */
-  claim(): boolean;
+  ensureWriter(): boolean;
   /** Throws `TakenDirectory` when another connection has become the writer. Call it within each transaction. */
   requireWriter(): void;
   close(): void;
@@ -120,25 +120,25 @@ export function openDatabase(
   try {
     const db = openForWriting(directory);
     migrate(db, migrations, applying);
-    const claimed = claiming(db, directory, conflicted);
+    const writer = writerOf(db, directory, conflicted);
     try {
-      claimed.claim();
+      writer.ensureWriter();
     } catch (error) {
-      // Reads need no space. The first transaction claims the database when there is space again.
+      // Reads need no space. The first transaction makes this the writer when there is space again.
       if (storageFaultOf(error) !== "full") throw error;
     }
-    return { db, ...claimed, close: () => closeWriter(db, lock) };
+    return { db, ...writer, close: () => closeWriter(db, lock) };
   } catch (error) {
     lock.close();
     throw explain(error, directory);
   }
 }
 
-function claiming(
+function writerOf(
   db: Database,
   directory: string,
   conflicted: OpenEvents["conflicted"] = () => {},
-): Pick<OpenDatabase, "claim" | "requireWriter"> {
+): Pick<OpenDatabase, "ensureWriter" | "requireWriter"> {
   let requireWriter: (() => void) | null = null;
   const becomeOne = db.transaction(() => {
     const made = becomeWriter(db);
@@ -147,7 +147,7 @@ function claiming(
     return made;
   });
   return {
-    claim() {
+    ensureWriter() {
       if (requireWriter !== null) return false;
       // Other processes see it at once, and after a loss of power there are none. So it needs no sync.
       db.run("PRAGMA synchronous = NORMAL");

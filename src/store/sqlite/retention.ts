@@ -41,7 +41,7 @@ function passedOver(before: readonly number[] | null, now: readonly number[]): N
 }
 
 /** The rows of one step, which blocks the event loop for a few milliseconds. */
-export const stepRows = 500;
+const stepRows = 500;
 
 const from = sql.placeholder("from");
 const end = sql.placeholder("end");
@@ -169,7 +169,7 @@ function eventStatements(orm: BunSQLiteDatabase) {
 }
 
 /** Prepares the statement that expires some pending deliveries of an endpoint that has been disabled for too long. */
-export function expiry(orm: BunSQLiteDatabase) {
+function expiry(orm: BunSQLiteDatabase) {
   const { seq, application_id, next_attempt_at } = deliveries;
   const some = orm
     .select({ seq })

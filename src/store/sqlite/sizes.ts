@@ -147,9 +147,9 @@ export function databaseFacts(db: Database): FileFacts {
 
 const listedFaults = 5;
 
-/** Returns damages in the pages of a database, a few at most. `full` also compares every index with its table. */
-export function brokenPages(db: Database, full: boolean): string[] {
-  const pragma = full ? "integrity_check" : "quick_check";
+/** Returns damages in the pages of a database, a few at most. `thorough` also compares every index with its table. */
+export function brokenPages(db: Database, thorough: boolean): string[] {
+  const pragma = thorough ? "integrity_check" : "quick_check";
   const found = db.query<Record<string, string>, []>(`PRAGMA ${pragma}(${listedFaults})`).all();
   const findings = found.map((row) => row[pragma] ?? "");
   return findings.length === 1 && findings[0] === "ok" ? [] : findings;

@@ -81,10 +81,10 @@ export function directoryStorage(directory: string): DataStorage {
 
 /** Opens the store of a data directory for this process alone. Throws a `StoreError` when it cannot be used. */
 export function openStore(directory: string, { lock, onFault, ...events }: OpenOptions = {}): Store {
-  const { db, claim, requireWriter, close } = openDatabase(directory, lock, events);
+  const { db, ensureWriter, requireWriter, close } = openDatabase(directory, lock, events);
   const staged = stagedEvents(db);
   const publishing = groupCommit(db, {
-    claim,
+    ensureWriter,
     begun: requireWriter,
     undone: staged.forget,
     check: requireSameFiles(directory),

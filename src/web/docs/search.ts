@@ -11,7 +11,7 @@ export interface Entry {
   readonly text: string;
 }
 
-export interface Found extends Entry {
+interface Found extends Entry {
   /** The text around the first match. */
   readonly excerpt: string;
 }

@@ -357,7 +357,7 @@ function LineFields({ line, fields, problem, onChange, children }: LineFieldsPro
  * Returns the problems of a fault by their places in the condition, such as `content.$startWith`; "" for the whole. In
  * the fault, the condition is named `filter`, or has one of these names.
  */
-export function placed(fault: Fault | null, ...names: readonly string[]): Problems {
+function placed(fault: Fault | null, ...names: readonly string[]): Problems {
   const found = Object.entries(fault?.fields ?? {}).flatMap(([field, message]) => {
     const name = ["filter", ...names].find((known) => field === known || field.startsWith(`${known}.`));
     return name === undefined ? [] : [[field.slice(name.length + 1), message] as const];
@@ -376,7 +376,7 @@ interface TrialProps {
 }
 
 /** Tests a condition while it is typed, and shows which of the last deliveries would pass. */
-export function Trial({ type, of: source, condition, example, onProblems }: TrialProps) {
+function Trial({ type, of: source, condition, example, onProblems }: TrialProps) {
   const loaded = useLoad(
     async (signal) => {
       if (condition === null) return null;

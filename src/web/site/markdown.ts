@@ -93,7 +93,7 @@ function led(target: string, linkTo: (path: string) => string): string {
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', amp: "&" };
 
 /** The text content of rendered Markdown. */
-export function textOf(html: string): string {
+function textOf(html: string): string {
   return html
     .replace(/<\/(?:td|th|li|p|h\d|pre)>/g, " ")
     .replace(/<[^>]*>/g, "")

@@ -53,7 +53,7 @@ interface UnderWay {
   end(result: SendResult): void;
 }
 
-/** The receivers of all applications, in place of the HTTP client, by the host of their URL. */
+/** The receivers of all applications, in place of the sender, by the host of their URL. */
 export class Receivers {
   readonly #answers = new Map<string, Answer>();
   readonly #unreachable = new Set<string>();

@@ -67,9 +67,12 @@ export async function runProgram([name, ...args]: readonly string[], env: Enviro
   const topic = word === "--version" ? "version" : word;
   const load = Object.hasOwn(commands, topic) ? commands[topic] : undefined;
   if (load && more.length === 0) return runCommand(topic, await load(), isHelpWord ? ["--help"] : args, env);
+  const isBeforeCommand = name.startsWith("-") && args.some((arg) => Object.hasOwn(commands, arg));
   const problem = load
     ? `"${more[0]}" is not expected here.`
-    : `There is no command "${topic}".${didYouMean(topic, [...Object.keys(commands), "help"])}`;
+    : isBeforeCommand
+      ? "Options come after the command, as in: onair app show --profile dev"
+      : `There is no command "${topic}".${didYouMean(topic, [...Object.keys(commands), "help"])}`;
   const { note } = await import("./output/print.ts");
   note(`onair: ${problem}\n\nonair help lists all commands.`);
   return wrongUsage;

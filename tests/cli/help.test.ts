@@ -38,6 +38,12 @@ test.each<[string[], number, string]>([
   [["exprot"], 2, 'There is no command "exprot". Did you mean export?'],
   [["ap", "show"], 2, 'There is no command "ap". Did you mean app?'],
   [["--help=x"], 2, 'There is no command "--help=x".\n'],
+  [
+    ["--profile", "dev", "app", "show"],
+    2,
+    "Options come after the command, as in: onair app show --profile dev\n",
+  ],
+  [["--url=http://127.0.0.1:1", "apps", "list"], 2, "Options come after the command, as in: "],
   [["app", "show", "--help=x"], 2, "--help takes no value\n"],
   [["app", "change", "--delivery", "both", "--delivery=stream"], 2, "--delivery is given more than once"],
   [["fly"], 2, 'There is no command "fly".\n'],

@@ -14,7 +14,7 @@ import type { Config } from "../server/settings/config.ts";
 import { type CheckedConfig, checkConfig, type Environment, sound } from "../server/settings/read-config.ts";
 import { settingOptions, settingsHelp, unknownVariables } from "../server/settings/shown-settings.ts";
 import { readNumber, switches, valued } from "./arguments.ts";
-import { devProfile, type Profile, Profiles } from "./calls/profiles.ts";
+import { devProfile, guideProfile, type Profile, Profiles } from "./calls/profiles.ts";
 import { type Command, onSignals, onTermination, UsageError } from "./command.ts";
 
 const defaults = { data: ".onair", allowPrivateWebhooks: "true", portal: "true" } as const;
@@ -97,8 +97,8 @@ ${settingsHelp({ ...defaults })}
     // A key that the developer has set is not written to another file.
     const admin =
       config.adminKey === null ? { url: facts.admin_url, key: facts.secrets.admin_key } : undefined;
-    const { stored, kept } = storeProfiles(new Profiles(env), facts, credentials, admin);
-    notes.push(...kept);
+    const { stored, notes: ofProfiles } = storeProfiles(new Profiles(env), facts, credentials, admin);
+    notes.push(...ofProfiles);
     process.stdout.write(
       flags["json"]
         ? `${JSON.stringify(machineReadable(config.data, facts, credentials))}\n`
@@ -129,14 +129,14 @@ function readPorts(flags: CheckedConfig["flags"]) {
 
 /**
  * Stores the profiles of the two applications. Keeps a profile of the same name that belongs to a platform elsewhere.
- * Returns the names of the stored ones, and a note for each of the others.
+ * Returns the names of the stored ones, and notes about the others and about stored ones that were of another server.
  */
 function storeProfiles(
   profiles: Profiles,
   { public_url: url, secrets }: DevFacts,
   { guide_id, guide_secret }: DevCredentials,
   admin: Profile["admin"],
-): { readonly stored: string[]; readonly kept: string[] } {
+): { readonly stored: string[]; readonly notes: string[] } {
   const wanted = {
     [devProfile]: {
       url,
@@ -144,26 +144,30 @@ function storeProfiles(
       clientSecret: secrets.client_secret,
       ...(admin && { admin }),
     },
-    guide: { url, clientId: guide_id, clientSecret: guide_secret },
+    [guideProfile]: { url, clientId: guide_id, clientSecret: guide_secret },
   };
   const stored: string[] = [];
-  const kept: string[] = [];
+  const moved = new Map<string, string[]>();
+  const notes: string[] = [];
   for (const [name, profile] of Object.entries(wanted)) {
     try {
       const before = profiles.find(name);
       if (before && !isLoopback(new URL(before.url).hostname))
-        kept.push(`The profile "${name}" is for ${before.url} and stays as it is.`);
+        notes.push(`The profile "${name}" is for ${before.url} and stays as it is.`);
       else {
         profiles.replace(name, profile);
         stored.push(name);
+        if (before && before.url !== url) moved.set(before.url, [...(moved.get(before.url) ?? []), name]);
       }
     } catch (error) {
       // Without a home directory there are no profiles.
       if (!(error instanceof UsageError))
-        kept.push(`The profile "${name}" is not stored: ${messageOf(error)}.`);
+        notes.push(`The profile "${name}" is not stored: ${messageOf(error)}.`);
     }
   }
-  return { stored, kept };
+  for (const [former, names] of moved)
+    notes.push(`Profiles that now name this server: ${names.join(", ")} (before: ${former}).`);
+  return { stored, notes };
 }
 
 const seeds = 1_000_000;
@@ -269,7 +273,8 @@ function banner(
   const row = (name: string, value: string, remark = "") =>
     `  ${name.padEnd(14)} ${style("cyan", value)}${remark && ` ${style("dim", remark)}`}`;
   const authorization = `-H 'Authorization: Bearer ${secrets.access_token}'`;
-  const profiles = stored.length > 0 ? [row("profiles", stored.join(", "), "(for onair --profile)")] : [];
+  const usage = `(as in: onair app show --profile ${stored.at(-1)})`;
+  const profiles = stored.length > 0 ? [row("profiles", stored.join(", "), usage)] : [];
   const found = isNew ? "new sample data" : "the data of the last run";
   return `${[
     heading(`On Air ${versionWithCommit} is running, with ${found} in ${data}`),

@@ -154,13 +154,17 @@ describe("onair dev", () => {
       2,
       expect.stringContaining(`"onair dev" is not running at ${first.admin_url}`),
     ]);
+    for (const profile of ["dev", "guide"])
+      expect((await run(["app", "show", "--profile", profile], { env, cwd })).stderr).toBe(
+        `onair: ${first.public_url} cannot be reached: nothing listens there. Start "onair dev" again, also if it runs: the profile "${profile}" names the one that started last.\n`,
+      );
     writeFileSync(join(cwd, "users.ndjson"), '{"id": 5001, "username": "imported_one"}\n');
     const imported = await run(["import", "users", "users.ndjson"], { env, cwd });
     expect([imported.code, imported.stderr]).toEqual([
       0,
       `"onair dev" is not running at ${first.admin_url}: importing into the new data directory onair-data\n`,
     ]);
-    const again = new DevProcess(["--data", data, ...free, "--no-events"], directory);
+    const again = new DevProcess(["--data", data, ...free, "--no-events"], directory, env);
     await again.line((line) => line.startsWith("Ctrl-C stops it"));
     const text = again.lines.join("\n");
     for (const value of [
@@ -176,6 +180,10 @@ describe("onair dev", () => {
     const { receiver_port } = JSON.parse(readFileSync(join(data, "dev.json"), "utf8"));
     expect(text).toContain(`http://127.0.0.1:${receiver_port}/onair-dev`);
     expect(text).toContain("the data of the last run");
+    expect(text).toContain(
+      `  Profiles that now name this server: dev, guide (before: ${first.public_url}).\n`,
+    );
+    expect(text).toContain("dev, guide (as in: onair app show --profile guide)");
     const curls = again.lines.filter((line) => line.startsWith("curl "));
     expect(curls.length).toBe(3);
     for (const curl of curls) {

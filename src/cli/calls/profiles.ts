@@ -51,6 +51,9 @@ export const defaultProfile = "default";
 /** The profile that `onair dev` stores; commands use it when no profile is named and there is no default one. */
 export const devProfile = "dev";
 
+/** The profile that `onair dev` stores for guides, of an application without webhook URL and subscriptions. */
+export const guideProfile = "guide";
+
 /** Returns the name of the profile to use: `given`, else the name in `ONAIR_PROFILE`, else the default. */
 export function profileNameOf(name: string | undefined, env: Environment): string {
   return name ?? (env["ONAIR_PROFILE"] || defaultProfile);

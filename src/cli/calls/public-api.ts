@@ -2,15 +2,17 @@ import { type Client, createClient } from "../../client/create-client.ts";
 import { OnairError } from "../../client/http.ts";
 import type { Credentials } from "../../client/tokens.ts";
 import { newWebhookSecret } from "../../delivery/signature.ts";
+import { isLoopback } from "../../operations/checks/requests.ts";
 import { didYouMean } from "../../server/settings/command-line.ts";
 import type { Environment } from "../../server/settings/read-config.ts";
 import { type OptionValues, readHttpUrl, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { note } from "../output/print.ts";
-import { publicRefusal, request } from "./http.ts";
+import { publicRefusal, request, Unreachable } from "./http.ts";
 import {
   defaultProfile,
   devProfile,
+  guideProfile,
   isProfileName,
   type Profile,
   Profiles,
@@ -25,6 +27,8 @@ interface PublicTarget {
   readonly credentials: Credentials;
   /** What the user can do when the server refuses the token. */
   readonly advice: string;
+  /** What the user can do when nothing answers, for a profile of `onair dev`. */
+  readonly whenAway?: string;
   /** The option for suggested commands that names the same target, with a leading space; "" when not needed. */
   readonly option: string;
   /** The name of a profile that has the tokens of a user; null for an application, and for a given token. */
@@ -151,6 +155,10 @@ function ofProfile(
       saveSession: (session) => change({ session }),
     },
     advice: `Sign in again: onair login --url ${platform}${name === defaultProfile ? "" : ` --profile ${name}`}`,
+    ...((name === devProfile || name === guideProfile) &&
+      isLoopback(new URL(platform).hostname) && {
+        whenAway: `Start "onair dev" again, also if it runs: the profile "${name}" names the one that started last.`,
+      }),
     option: profile === undefined ? "" : ` --profile ${profile}`,
     userProfile: found.session?.refreshToken === undefined ? null : name,
     keptSecret() {
@@ -212,10 +220,15 @@ export async function explained<T>(target: ErrorContext, work: () => Promise<T>)
   }
 }
 
-type ErrorContext = Pick<PublicTarget, "url" | "advice">;
+type ErrorContext = Pick<PublicTarget, "url" | "advice" | "whenAway">;
 
-/** Converts an error of the public API to an error that says what to do. Returns any other error unchanged. */
-export function forPeople(error: unknown, { url, advice }: ErrorContext): unknown {
+/**
+ * Converts an error of the public API, or of a request to it, to an error that says what to do. Returns any other error
+ * unchanged.
+ */
+export function forPeople(error: unknown, { url, advice, whenAway }: ErrorContext): unknown {
+  if (error instanceof Unreachable && whenAway !== undefined)
+    return new Error(`${error.message.replace(" Is the server running?", "")} ${whenAway}`);
   if (error instanceof SyntaxError) return new Error(`${url} is not the public listener of an On Air server`);
   if (!(error instanceof OnairError)) return error;
   // The token endpoint answers with these codes to a refresh token or secret that is no longer valid.

@@ -83,7 +83,7 @@ const expected: [places: string, finding: string][] = [
   ],
   [
     "dsbu",
-    "public_url warning: http://api.example.com is not encrypted: tokens can be read on the network → use https: set --tls-cert, or put a TLS proxy in front",
+    "public_url warning: http://api.example.com is http, but the public listener is https, because --tls-cert is set → begin --public-url with https://",
   ],
   [
     "dsbu",
@@ -160,6 +160,8 @@ test.skipIf(!hasOpenssl)("onair config check reports settings, and missing crede
       "  → rename it to ONAIR_PORT",
       "ONAIR_IMAGE_TAG is not a setting of this version",
       "  → unset it, unless another program uses it",
+      "http://api.example.com is http, but the public listener is https, because --tls-cert is set",
+      "  → begin --public-url with https://",
       "backup-to is s3://bucket/onair. No credentials for S3: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them into FILES/none under [default].",
       "  → if only the service has them in its environment, that is fine",
       "",

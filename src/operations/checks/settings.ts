@@ -51,11 +51,15 @@ export const deprecationsCheck: Check = {
 
 export const publicUrlCheck: Check = {
   name: "public_url",
-  examines: "it is https, and clients behind its proxy have separate rate limits",
-  places: ["server", "doctor"],
-  *run({ config }, { ok, warning }) {
+  examines:
+    "it is https, and clients behind its proxy have separate rate limits; in `config check` only whether it is http beside `--tls-cert`",
+  places: ["config", "server", "doctor"],
+  *run({ config, place }, { ok, warning }) {
     const { host, publicUrl, trustedProxies, allowPrivateWebhooks, tlsCert } = config;
     const url = publicUrl === null ? null : new URL(publicUrl);
+    const isPlain = url?.protocol === "http:";
+    const isBesideTls = isPlain && tlsCert !== null;
+    if (place === "config" && !isBesideTls) return;
     if (url === null && isThisMachineAlone(host))
       return yield ok("only this machine can reach the public listener, and no public URL is set");
     if (url === null)
@@ -64,9 +68,14 @@ export const publicUrlCheck: Check = {
         "set --public-url to the URL that clients use",
       );
     if (isLoopback(url.hostname)) return yield ok(`${publicUrl} is this machine`);
-    const isPlain = url.protocol === "http:";
     const isUntrusted = !isPlain && trustedProxies.length === 0 && tlsCert === null;
-    if (isPlain)
+    if (isBesideTls)
+      yield warning(
+        `${publicUrl} is http, but the public listener is https, because --tls-cert is set`,
+        "begin --public-url with https://",
+      );
+    if (place === "config") return;
+    if (isPlain && !isBesideTls)
       yield warning(
         `${publicUrl} is not encrypted: tokens can be read on the network`,
         "use https: set --tls-cert, or put a TLS proxy in front",

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import { backupsOfPostgres } from "../domain/backups.ts";
 import { awsVariables, readDestination } from "../operations/backups/destination.ts";
 import { type BackupSource, fileSource, restoreBackup } from "../operations/backups/restore.ts";
@@ -112,7 +113,11 @@ const longestKeyFile = 100_000;
 function next(restored: string, { config, data }: OptionValues<typeof options>) {
   const settings = config === undefined ? "" : ` --config ${config}`;
   const directory = config === undefined || data !== undefined ? ` --data ${restored}` : "";
-  return `Start it with: onair serve${settings}${directory}\nUnder systemd, the directory has to be that of the unit: systemctl start onair\nIt sends nothing yet. Once no other server of this data runs, let it send: onair deliveries release\nUntil then it also deletes no old backups, because they may belong to that other server.`;
+  const later =
+    config === undefined || data === undefined
+      ? ""
+      : `Set data = ${JSON.stringify(resolve(restored))} in ${config}: otherwise the next start with that file alone serves the former data, and sends\n`;
+  return `Start it with: onair serve${settings}${directory}\n${later}Under systemd, the directory has to be that of the unit: systemctl start onair\nIt sends nothing yet. Once no other server of this data runs, let it send: onair deliveries release\nUntil then it also deletes no old backups, because they may belong to that other server.`;
 }
 
 const shownCounts = ({ users, applications, subscriptions, events }: DatabaseCounts) =>

@@ -91,6 +91,14 @@ describe("beside a running server", () => {
     expect(ofCheck(without, "reach")).toMatchObject([{ status: "skipped" }]);
   });
 
+  test("on another directory, whose ports are those of the server", async () => {
+    const report = await examined(["--data", copy(), ...addresses]);
+    for (const check of ["public_port", "admin_port"])
+      expect(ofCheck(report, check)).toMatchObject([
+        { status: "wrong", message: expect.stringContaining("an On Air server with another data directory") },
+      ]);
+  });
+
   test("that does not answer where the settings say", async () => {
     const report = await examined(["--data", served, "--port", "9", "--admin-port", "10"]);
     expect(ofCheck(report, "server")[1]).toMatchObject({

@@ -133,8 +133,11 @@ test("reads the directory and the backup destination from the configuration file
   const { code, stdout } = await onair("--config", settings);
   expect([code, stdout]).toEqual([0, expect.stringContaining("configured has the database of ")]);
   expect(stdout).toContain(`onair serve --config ${settings}\n`);
+  expect(stdout).not.toContain("Set data = ");
   const elsewhere = await onair("backup.db", "--config", settings, "--data", "elsewhere");
-  expect(elsewhere.stdout).toContain(`onair serve --config ${settings} --data elsewhere\n`);
+  expect(elsewhere.stdout).toContain(
+    `onair serve --config ${settings} --data elsewhere\nSet data = "${path("elsewhere")}" in ${settings}: `,
+  );
   expectFailure(await onair("--config", settings), 1, "configured");
 });
 
@@ -264,7 +267,8 @@ test.each([["onair.db"], ["onair.db-wal"]])("refuses a directory that holds %s",
 });
 
 test("refuses a directory that a server uses", async () => {
-  expectFailure(await onair("backup.db", "--data", "served"), 1, `in use by process ${process.pid}`);
+  const used = await onair("backup.db", "--data", "served");
+  expectFailure(used, 1, `in use by process ${process.pid}. Stop it, or name another directory.\n`);
   expect((await server.get("/public/v1/users/xqcow", token)).status).toBe(200);
 });
 

@@ -136,7 +136,8 @@ export const publicPortCheck: Check = {
   places: ["doctor"],
   async *run(subject, say) {
     const { host, port } = subject.config;
-    if ((await subject.isServed) === false) yield portFinding(host, port, say);
+    if ((await subject.isServed) !== false) return;
+    yield portFinding({ host, port, probe: `${subject.listeners.open}/public/v1/public-key` }, subject, say);
   },
 };
 
@@ -145,8 +146,9 @@ export const adminPortCheck: Check = {
   examines: "while no server runs: the port is free",
   places: ["doctor"],
   async *run(subject, say) {
-    const { adminHost, adminPort } = subject.config;
-    if ((await subject.isServed) === false) yield portFinding(adminHost, adminPort, say);
+    const { adminHost: host, adminPort: port } = subject.config;
+    if ((await subject.isServed) !== false) return;
+    yield portFinding({ host, port, probe: `${subject.listeners.admin}/healthz` }, subject, say);
   },
 };
 
@@ -156,8 +158,19 @@ const reasons: Readonly<Record<string, readonly [what: string, advice: string]>>
   EACCES: ["this user may not listen on it", "choose a port above 1023"],
 };
 
+/** An address of a listener, and a URL there to which On Air answers 200. */
+interface Address {
+  readonly host: string;
+  readonly port: number;
+  readonly probe: string;
+}
+
 /** Checks, by listening briefly, that a server could use an address. */
-function portFinding(hostname: string, port: number, { ok, wrong }: Say): Finding {
+async function portFinding(
+  { host: hostname, port, probe }: Address,
+  { directory, doctor: { certificate } }: Subject,
+  { ok, wrong }: Say,
+): Promise<Finding> {
   if (port === 0) return ok(`${hostname}: any free port`);
   const address = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
   try {
@@ -167,10 +180,22 @@ function portFinding(hostname: string, port: number, { ok, wrong }: Say): Findin
     return ok(`${address} is free`);
   } catch (error) {
     const { code = "" } = error as { code?: string };
+    if (code === "EADDRINUSE" && directory !== null && isLoopback(hostname)) {
+      const answer = await ask(probe, { certificate });
+      if (typeof answer !== "string" && answer.status === 200 && isOnAir(answer))
+        return wrong(
+          `${address}: an On Air server with another data directory uses it`,
+          "name the data directory of that server with --data or in the settings, or choose another port",
+        );
+    }
     const [what, advice] = reasons[code] ?? [`listening fails (${code})`, "choose another address"];
     return wrong(`${address}: ${what}`, advice);
   }
 }
+
+/** Whether an answer is the one of `/healthz` or of the public key. */
+const isOnAir = (answer: ServerAnswer) =>
+  fieldOf(answer, "status") === "ok" || answer.body.includes("-----BEGIN PUBLIC KEY-----");
 
 export const operatorKeyCheck: Check = {
   name: "operator_key",

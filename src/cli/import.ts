@@ -18,7 +18,7 @@ import { shownDataLocation } from "../store/location.ts";
 import { command, switches } from "./arguments.ts";
 import { isServed, withAdminApi } from "./calls/admin-api.ts";
 import { Unreachable, withRefusedLines } from "./calls/http.ts";
-import { readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
+import { adviseUrl, readTarget, type Target, targetHelp, targetOptions } from "./calls/target.ts";
 import { onTermination, stoppedByUser } from "./command.ts";
 import { isTyped, lineEnds, sizeOf, streamOf } from "./files.ts";
 import { megabytes, note, type Progress, printReport, showProgress, stopwatch } from "./output/print.ts";
@@ -192,7 +192,7 @@ async function importInto(
     note(
       `"onair dev" is not running at ${dev.url.origin}: importing into the new data directory ${shownDataLocation(location)}`,
     );
-  const { store } = await storage.open();
+  const { store } = await storage.open().catch(adviseUrl);
   try {
     const ranking = new Ranking(Date.now);
     ranking.putLive(await store.livestreams.all());

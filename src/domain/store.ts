@@ -100,6 +100,10 @@ export class StoreError extends Error {
  */
 export type StorageFault = "full" | "failing" | "damaged" | "replaced" | "taken" | "unreachable" | "stalled";
 
+/** What to do when the database of a running server no longer exists: the open files of the server have all data. */
+export const saveBeforeStop =
+  "If it no longer exists, save the data before the server stops: docs/operating.md has the commands";
+
 /** A read or write of the storage that is in progress for longer than this has stalled. */
 export const stalledAfterMs = 30 * second;
 

@@ -1,7 +1,13 @@
 import { statfsSync, statSync } from "node:fs";
 import type { ServerNoticeData } from "../domain/notices.ts";
 import type { KindSizes } from "../domain/sizes.ts";
-import { type CheckStorage, type StorageFault, type Store, stalledAfterMs } from "../domain/store.ts";
+import {
+  type CheckStorage,
+  type StorageFault,
+  type Store,
+  saveBeforeStop,
+  stalledAfterMs,
+} from "../domain/store.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import { inTime } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
@@ -21,7 +27,7 @@ const messages: Readonly<Record<StorageFault, string>> = {
   unreachable: "The database cannot be reached, or does not accept writes",
   stalled: `A read or write of the database has not ended for ${stalledAfterMs / second} seconds`,
   taken: "Another process has taken the data directory: this server stops",
-  replaced: "A file of the database was removed or replaced while the server was running: restart the server",
+  replaced: `A file of the database was removed or replaced while the server was running: move it back, and restart the server. ${saveBeforeStop}`,
 };
 
 const advice: Readonly<Record<StorageFault, string>> = {
@@ -29,7 +35,7 @@ const advice: Readonly<Record<StorageFault, string>> = {
   failing: "Check the disk, its mount and the system log.",
   damaged: "Stop the server, move the database away and restore the newest backup: onair restore.",
   replaced:
-    "Nothing is written any more. Move the file back if it still exists, and restart the server. Otherwise restore the newest backup: onair restore.",
+    "Nothing is written any more, and reads still work. The open files of the server have all data until it stops. Without them, restore the newest backup: onair restore.",
   taken:
     "Find out which process it is (onair.pid), and run one server on a directory. Keep onair.lock, and use a volume whose locks reach every host.",
   unreachable: "Check that the database is running and reachable over the network.",

@@ -35,6 +35,11 @@ const places: Readonly<Record<string, () => string>> = {
     mkdirSync(path("empty"), { recursive: true });
     return path("empty");
   },
+  "a directory with a log and no database"() {
+    mkdirSync(path("log"), { recursive: true });
+    writeFileSync(path("log", "onair.db-wal"), "");
+    return path("log");
+  },
   "a directory that others may change": () => copy((data) => chmodSync(data, 0o777)),
   "a backup that others may read": () =>
     copy((data) => {
@@ -78,6 +83,7 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
   ["a file in its place", "data_directory wrong", "is not a directory"],
   ["a directory below a file", "data_directory wrong", "this user cannot access"],
   ["a directory without a database", "data_directory warning", "has no database yet"],
+  ["a directory with a log and no database", "data_directory wrong", "a part of a database that is missing"],
   ["a directory that others may change", "file_modes wrong", "other users can change files in"],
   ["a backup that others may read", "file_modes wrong", "one.db holds secrets"],
   ["half of a database", "integrity wrong", "damaged"],

@@ -251,6 +251,7 @@ test("a directory in use, a wrong key, the public listener, a broken connection 
     run(["import", "users", fileOf(users), ...to], { env: { ONAIR_ADMIN_KEY: key } });
   const inUse = await load(["--data", data]);
   expectFailure(inUse, 1, `in use by process ${process.pid}`);
+  expect(inUse.stderr).toEndWith("name its admin listener with --url, and set ONAIR_ADMIN_KEY.\n");
   expect(inUse.stderr).toContain("--url");
   const to = ["--url", server.adminUrl];
   expectFailure(await load(to, "wrong-key-entirely"), 1, "answered 401: The operator key is wrong");

@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "../../src/store/sqlite/store.ts";
-import { ownProcess, type ServerProcess } from "../support/process.ts";
+import { ownProcess, run, type ServerProcess } from "../support/process.ts";
 import { ownDirectory, startServer, testDirectory } from "../support/server.ts";
 import { canMount, SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
@@ -154,11 +154,51 @@ describe("a database that is damaged while it is served", () => {
     rmSync(file());
     const refused = await put(2);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+    const { message } = (await refused.json()) as { message: string };
+    expect(message).toContain("Nothing was changed. Trying again does not help: ");
     expect(await readiness()).toStartWith("503 A file of the database was removed");
+    expect(await readiness()).toContain("save the data before the server stops: docs/operating.md ");
+    expect(await doctorSays()).toContain("process ");
+    expect(await doctorSays()).toContain("save the data before the server stops: docs/operating.md ");
     expect(await server.end("SIGTERM")).toBe(0);
-    expect(() => openStore(data())).toThrow("has a part of a database that is missing: move that back");
+    const part =
+      "has a part of a database that is missing: move that back, or move onair.db-wal away with all ";
+    expect(() => openStore(data())).toThrow(part);
+    expect(await doctorSays()).toContain("and restore a backup: onair restore");
     expect(existsSync(file())).toBe(false);
   });
+
+  /** What `onair doctor` says of the directory when that is wrong, with the advice. */
+  async function doctorSays() {
+    const { stdout } = await run(["doctor", "--data", data(), "--port", "0", "--admin-port", "0"]);
+    return /^WRONG {4}data directory .*\n.*/m.exec(stdout)?.[0];
+  }
+
+  test.skipIf(process.platform !== "linux")(
+    "where its file is removed, and the documented commands keep all that was acknowledged",
+    async () => {
+      await start(data());
+      expect((await put(1)).status).toBe(200);
+      const { token } = await server.application();
+      rmSync(file());
+      expect((await put(2)).status).toBe(503);
+      const section = readFileSync("docs/operating.md", "utf8").split("\n## A removed database\n")[1] ?? "";
+      const [save = "", use = ""] = [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block]) => block);
+      // Without `onair`, which need not be installed, and `systemctl`.
+      const inShell = (block: string) =>
+        Bun.spawnSync(["bash", "-e", "-c", block.replaceAll(/^(onair|systemctl) .*$/gm, "")], {
+          cwd: data(),
+        });
+      const saved = inShell(save.replace("/var/lib/onair", data()));
+      expect([saved.exitCode, saved.stderr.toString()]).toEqual([0, ""]);
+      expect(await server.end("SIGTERM")).toBe(0);
+      const used = inShell(use);
+      expect([used.exitCode, used.stderr.toString()]).toEqual([0, ""]);
+      await start(data());
+      const found = async (id: number) => (await server.get(`/public/v1/users/user_${id}`, token)).status;
+      expect([await found(1), await found(2)]).toEqual([200, 404]);
+    },
+  );
 
   test("where its log is removed, and all that was acknowledged is kept when it stops", async () => {
     await start(data());

@@ -6,7 +6,7 @@ import { storageAt } from "../../server/storage-at.ts";
 import { UsageError } from "../command.ts";
 import { note } from "../output/print.ts";
 import { adminRefusal, request } from "./http.ts";
-import { requireData, type Target } from "./target.ts";
+import { adviseUrl, requireData, type Target } from "./target.ts";
 
 interface Sent {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -49,7 +49,8 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   await requireData(location, dev && `; "onair dev" is not running at ${dev.url.origin}`);
   const faults = new Faults();
   const { log } = faults;
-  const onData = await openAdminOnData({ location, backups, aws, allowPrivateWebhooks, log });
+  const options = { location, backups, aws, allowPrivateWebhooks, log };
+  const onData = await openAdminOnData(options).catch(adviseUrl);
   try {
     return await work(adminApi(null, onData.origin, onData.key, onData.fetch, faults));
   } finally {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { fitsHeader } from "../../client/tokens.ts";
+import { StoreError } from "../../domain/store.ts";
 import type { BackupConfig } from "../../operations/backups/backups.ts";
 import { type AwsVariables, awsVariables } from "../../operations/backups/destination.ts";
 import { type Certificate, CertificateError, readCertificate } from "../../operations/certificates.ts";
@@ -9,7 +10,7 @@ import { type Environment, readConfig, readSecret } from "../../server/settings/
 import { variablesOf } from "../../server/settings/shown-settings.ts";
 import { storageAt } from "../../server/storage-at.ts";
 import { type DataLocation, locationOf, shownDataLocation } from "../../store/location.ts";
-import { databaseIn } from "../../store/sqlite/directory.ts";
+import { DirectoryInUse, databaseIn } from "../../store/sqlite/directory.ts";
 import { type OptionValues, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { devProfile, type Profile, Profiles } from "./profiles.ts";
@@ -222,6 +223,14 @@ export function requireDatabase(directory: string, option: string, mistakes: str
 
 /** A command found no data. */
 export class NoDataError extends UsageError {}
+
+/** Throws an error of opening data again; if a server uses the data, with the advice to name the server. */
+export function adviseUrl(error: unknown): never {
+  if (!(error instanceof DirectoryInUse)) throw error;
+  throw new StoreError(
+    `${error.message} Or let the running server do it: name its admin listener with --url, and set ONAIR_ADMIN_KEY.`,
+  );
+}
 
 /**
  * Throws a `NoDataError` when there is no data in a location, and a `StoreError` when the data cannot be used.

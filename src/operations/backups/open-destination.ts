@@ -2,6 +2,7 @@ import fs, { constants } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { backupLimits, noSpaceForBackup, type TooSmall } from "../../domain/backups.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { saveBeforeStop } from "../../domain/store.ts";
 import { fileStream } from "../../runtime/files.ts";
 import { databaseIn } from "../../store/sqlite/directory.ts";
 import {
@@ -23,9 +24,11 @@ import { isMissing, keepPartial, wholeBackups } from "./files.ts";
 export async function requireUsable(backup: NewBackup): Promise<void> {
   const file = databaseIn(backup.data);
   await fs.promises.access(file, constants.R_OK).catch((error) => {
+    const code = faultCode(error);
+    const save = code === "ENOENT" ? ` ${saveBeforeStop}.` : "";
     throw new DomainError(
       "unavailable",
-      `The database ${file} cannot be read (${faultCode(error)}), so there is no backup of it. Put its directory and its rights back as they were when the server started, and restart the server.`,
+      `The database ${file} cannot be read (${code}), so there is no backup of it. Put its directory and its rights back as they were when the server started, and restart the server.${save}`,
     );
   });
   for (const directory of new Set([workDirectory(backup), destinationDirectory(backup)])) {

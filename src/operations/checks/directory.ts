@@ -5,8 +5,9 @@ import { messageOf } from "../../domain/errors.ts";
 import { type Finding, findingsOf } from "../../domain/findings.ts";
 import { idTime } from "../../domain/ids.ts";
 import { diskForecast, leastFreeBytes, shownBytes } from "../../domain/sizes.ts";
+import { saveBeforeStop } from "../../domain/store.ts";
 import { day, shownDuration } from "../../domain/time.ts";
-import { lockFile, pidFile } from "../../store/sqlite/directory.ts";
+import { databaseFile, lockFile, partIn, pidFile } from "../../store/sqlite/directory.ts";
 import { everyMsOf, openBackupDestination } from "../backups/backups.ts";
 import { awsVariables, destinationOfOthers } from "../backups/destination.ts";
 import { tooSmallFor } from "../backups/open-destination.ts";
@@ -34,6 +35,8 @@ export const directoryCheck: Check = {
     }
     const said = { usable: ok, "without a database": warning };
     const { use } = subject;
+    const lost = use === "without a database" ? lostDatabase(directory, subject.holder) : null;
+    if (lost !== null) return yield wrong(...lost);
     const [message, advice] = uses[use](directory);
     yield (use === "usable" || use === "without a database" ? said[use] : wrong)(message, advice);
   },
@@ -63,6 +66,19 @@ const uses: Readonly<Record<DirectoryUse, (data: string) => [message: string, ad
   ],
   usable: (data) => [`${data} exists, and this user can write in it`],
 };
+
+/** What is wrong with a directory whose database was removed, and what to do; null where it may have had none. */
+function lostDatabase(data: string, holder: Subject["holder"]): [message: string, advice: string] | null {
+  const part = partIn(data);
+  // A restore or a copy may be in progress.
+  if (holder !== null && (part === null || part.file.startsWith(databaseFile)))
+    return [
+      `process ${holder.pid ?? "(unknown)"} uses ${data}, and its database is missing`,
+      `move ${databaseFile} back, and restart the server. ${saveBeforeStop}`,
+    ];
+  if (holder !== null || part === null) return null;
+  return [part.message, part.advice];
+}
 
 export const fileModesCheck: Check = {
   name: "file_modes",

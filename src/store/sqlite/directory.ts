@@ -88,6 +88,11 @@ function ownerOf(path: string): Stats {
   }
 }
 
+/** Another process has locked the data directory. */
+export class DirectoryInUse extends StoreError {
+  override name = "DirectoryInUse";
+}
+
 /** The lock of a data directory. */
 export interface DataDirectoryLock extends DirectoryLock {
   /** Closes the lock. Removes its files and the directories, if taking the lock created them and they are empty. */
@@ -134,8 +139,8 @@ export function lockDirectory(directory: string): DataDirectoryLock {
     if (isHeld(error)) {
       const pid = readPid(pidPath);
       const owner = pid === null ? "another process" : `process ${pid}`;
-      throw new StoreError(
-        `The data directory ${directory} is in use by ${owner}. Stop it, name another directory with --data, or, if the command has --url, use the running server with it.`,
+      throw new DirectoryInUse(
+        `The data directory ${directory} is in use by ${owner}. Stop it, or name another directory.`,
       );
     }
     if (isDamage(error)) {
@@ -217,23 +222,40 @@ function readPid(file: string): number | null {
   }
 }
 
+/** A part of a database without the database itself: its file, what is wrong, and what to do. */
+interface LostPart {
+  readonly file: string;
+  readonly message: string;
+  readonly advice: string;
+}
+
 /**
- * Throws a `StoreError` when a directory without a database has parts of one. An empty database must not be created
- * there.
+ * Returns the part of a database that a directory without a database has, and what to do; null for none. An empty
+ * database must not be created beside a part.
  */
-export function requireNoParts(directory: string): void {
-  const parts: readonly (readonly [RegExp, string])[] = [
-    [/^onair\.copying$/, "an interrupted copy: begin the same onair copy again"],
-    [/^onair\.restoring$/, "an interrupted restore: restore again"],
+export function partIn(directory: string): LostPart | null {
+  const parts: readonly (readonly [name: RegExp, what: string, advice: string, then?: string])[] = [
+    [/^onair\.copying$/, "an interrupted copy", "begin the same onair copy again"],
+    [/^onair\.restoring$/, "an interrupted restore", "restore again"],
     // SQLite would apply this file to the new database. An empty one stays when the database is removed under a server.
-    [/^onair\.db-(wal|journal)$/, "a database that is missing: move that back"],
+    [
+      /^onair\.db-(wal|journal)$/,
+      "a database that is missing",
+      "move that back",
+      ` with all files that begin with ${databaseFile}, and restore a backup: onair restore`,
+    ],
   ];
   for (const file of readdirSync(directory)) {
-    const what = parts.find(([name]) => name.test(file))?.[1];
-    if (what === undefined || (file !== `${databaseFile}-wal` && statSync(join(directory, file)).size === 0))
-      continue;
-    throw new StoreError(`${directory} has a part of ${what}, or move ${file} away.`, true);
+    const found = parts.find(([name]) => name.test(file));
+    if (!found || (file !== `${databaseFile}-wal` && statSync(join(directory, file)).size === 0)) continue;
+    const [, what, advice, then = ""] = found;
+    return {
+      file,
+      message: `${directory} has a part of ${what}`,
+      advice: `${advice}, or move ${file} away${then}`,
+    };
   }
+  return null;
 }
 
 /**

@@ -46,10 +46,16 @@ export function storeFault(error: unknown): unknown {
   if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });
   const isLost = error instanceof ReplacedDatabase || error instanceof TakenDirectory;
   if (!passing.test(codeOf(error)) && !isLost) return error;
-  const message = /^SQLITE_FULL/.test(codeOf(error))
+  const message = unavailableBecause(error);
+  return Object.assign(new DomainError("unavailable", message, { retryAfterSeconds: 5 }), { cause: error });
+}
+
+function unavailableBecause(error: unknown): string {
+  if (error instanceof ReplacedDatabase)
+    return "The database was removed or replaced while the server was running. Nothing was changed. Trying again does not help: the operator finds in the log of the server, and at /readyz, what to do.";
+  return /^SQLITE_FULL/.test(codeOf(error))
     ? "The disk of the storage is full. Nothing was changed. Try again when there is space."
     : "The storage is not available now. Nothing was changed. Try again in a moment.";
-  return Object.assign(new DomainError("unavailable", message, { retryAfterSeconds: 5 }), { cause: error });
 }
 
 /** Whether an error says that the file is damaged or is not a database. */

@@ -11,8 +11,8 @@ import {
   explain,
   lockDirectory,
   logBytes,
+  partIn,
   removeDatabase,
-  requireNoParts,
   wrongFileIn,
 } from "./directory.ts";
 import { damaged, storageFaultOf } from "./faults.ts";
@@ -170,7 +170,8 @@ function openForWriting(directory: string): Database {
   if (wrong !== null) throw new StoreError(`${wrong}.`);
   if (existsSync(file)) requireUsable(file);
   else {
-    requireNoParts(directory);
+    const part = partIn(directory);
+    if (part !== null) throw new StoreError(`${part.message}: ${part.advice}.`, true);
     makeDatabase(directory);
   }
   for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);

@@ -5,10 +5,11 @@ import { Traffic } from "../api/http/context.ts";
 import { endSilentConnections, watchDescriptors } from "../api/http/descriptors.ts";
 import type { PageLook } from "../api/http/pages.ts";
 import type { PlatformJwtReader } from "../api/http/platform-jwt.ts";
-import { type Listening, listen, type ServedApp, startRedirect } from "../api/http/server.ts";
+import { type Listening, listen, listenProblem, type ServedApp, startRedirect } from "../api/http/server.ts";
 import { publicApp } from "../api/public.ts";
 import { EventStreams, StreamSlots } from "../api/stream/streams.ts";
 import { publicKeyForms, readSigningKey } from "../delivery/signature.ts";
+import { messageOf } from "../domain/errors.ts";
 import { type Store, signingKeySetting } from "../domain/store.ts";
 import { second } from "../domain/time.ts";
 import type { BackupKeeper } from "../operations/backups/backups.ts";
@@ -28,16 +29,23 @@ import { databaseAt } from "./storage-at.ts";
  * The listeners of a server: the public one, the admin one, and the one that redirects plain HTTP.
  */
 
-/** Serves an app at the address in the settings, and renews its certificate. Throws if the port is taken. */
+/**
+ * Serves an app at the address in the settings, and renews its certificate. Throws if the port is taken; the error of
+ * the public listener, which is opened first, also names a taken admin port.
+ */
 function openListener(name: "public" | "admin", app: ServedApp, core: Core): Listening {
   const { config, certificateWatch } = core;
   const certificate = core.certificates[name];
   const { host, port, adminHost, adminPort } = config;
-  const address =
-    name === "public"
-      ? { hostname: host, port, portOption: "--port" }
-      : { hostname: adminHost, port: adminPort, portOption: "--admin-port" };
-  const listening = listen(app, { ...address, certificate });
+  const ofAdmin = { hostname: adminHost, port: adminPort, portOption: "--admin-port" };
+  const address = name === "public" ? { hostname: host, port, portOption: "--port" } : ofAdmin;
+  let listening: Listening;
+  try {
+    listening = listen(app, { ...address, certificate });
+  } catch (error) {
+    const other = name === "public" ? listenProblem(adminHost, adminPort, ofAdmin.portOption) : null;
+    throw other === null ? error : new Error(`${messageOf(error)}\n${other}`, { cause: error });
+  }
   const replace = listening.replaceCertificate;
   if (certificate) certificateWatch.add({ name, certificate, replace });
   core.listening.push(listening);

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { didYouMeanType } from "../../src/cli/calls/names.ts";
 import { builtInEventNames } from "../../src/domain/events/built-in.ts";
+import { ownListener } from "../support/listener.ts";
 import { expectFailure, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, testDirectory, testServer } from "../support/server.ts";
@@ -210,6 +211,18 @@ describe("servers", () => {
       `onair: 127.0.0.1, port ${port}: another program uses this port; stop it, or choose another port with ${option}\n`,
     );
     expect(existsSync(path("taken/onair.admin-key"))).toBe(false);
+  });
+
+  test("both ports that are taken, at once", async () => {
+    const [taken, other] = [new URL(url).port, new URL(ownListener(() => new Response()).url).port];
+    const args = ["serve", "--data", path("both-taken"), "--port", taken, "--admin-port", other];
+    const sentence = (port: string, option: string) =>
+      `127.0.0.1, port ${port}: another program uses this port; stop it, or choose another port with ${option}\n`;
+    expectFailure(
+      await run(args),
+      1,
+      `onair: ${sentence(taken, "--port")}${sentence(other, "--admin-port")}`,
+    );
   });
 });
 

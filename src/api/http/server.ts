@@ -1,6 +1,6 @@
 import "./production.ts";
 import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, ValidationError } from "elysia";
-import { DomainError, invalidField } from "../../domain/errors.ts";
+import { DomainError, invalidField, messageOf } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { Certificate } from "../../operations/certificates.ts";
 import { type TrustedProxies, urlOf } from "../../runtime/client-address.ts";
@@ -324,9 +324,7 @@ export function listen(app: ServedApp, address: Address): Listening {
   };
   const begin = () => {
     if (!certificate) return Bun.serve({ ...options, port, reusePort: false });
-    const probe = Bun.serve({ hostname, port, reusePort: false, fetch: () => new Response() });
-    probe.stop(true);
-    return secure(probe.port ?? port, certificate);
+    return secure(probedPort(hostname, port), certificate);
   };
   let server = explainListenError(hostname, port, portOption, begin);
   const former = new Set<typeof server>();
@@ -392,6 +390,23 @@ export function explainListenError<T>(hostname: string, port: number, option: st
     const why = reasons[code ?? ""] ?? "cannot listen on this address";
     const remedy = code === "EADDRINUSE" ? ` with ${option}` : "";
     throw Object.assign(new Error(`${hostname}, port ${port}: ${why}${remedy}`, { cause: error }), { code });
+  }
+}
+
+/** Listens at an address for a moment, and returns its port. Throws if that fails. */
+function probedPort(hostname: string, port: number): number {
+  const probe = Bun.serve({ hostname, port, reusePort: false, fetch: () => new Response() });
+  void probe.stop(true);
+  return probe.port ?? port;
+}
+
+/** Says why this process cannot listen at an address; null if it can. @param option the option that sets the port */
+export function listenProblem(hostname: string, port: number, option: string): string | null {
+  try {
+    explainListenError(hostname, port, option, () => probedPort(hostname, port));
+    return null;
+  } catch (error) {
+    return messageOf(error);
   }
 }
 

@@ -105,12 +105,13 @@ export const importCommand = command({
         ? importThrough(work, progress, rows)
         : importInto(work, rows));
       display.end();
+      const named = file === "-" ? "standard input" : file;
       if (!input.isNdjson)
         note(
-          `The first line of ${file} is not a JSON object. The file must be NDJSON, one object on each line; "onair import --help" has one of each kind.`,
+          `The first line of ${named} is not a JSON object. The file must be NDJSON, one object on each line; "onair import --help" has one of each kind.`,
         );
       if (report.accepted + report.rejected === 0 && !stopped.signal.aborted)
-        note(`${file} has no lines. Nothing was imported.`);
+        note(`There are no lines in ${named}. Nothing was imported.`);
       await printReport(report, { json, interrupted: stopped.signal.aborted, took: took() });
       if (stopped.signal.aborted) return stoppedByUser;
       return report.rejected === 0 ? 0 : 1;

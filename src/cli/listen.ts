@@ -98,7 +98,10 @@ export const listen = command({
       interrupted(reason: unknown, retryMs: number) {
         const sentence = printable(describeError(forPeople(reason, target)));
         terminal.line(
-          terminal.style("yellow", `${sentence}; trying again in ${(retryMs / 1000).toFixed(1)} s`),
+          terminal.style(
+            "yellow",
+            `${sentence.replace(/[.?]$/, "")}; trying again in ${(retryMs / 1000).toFixed(1)} s`,
+          ),
         );
       },
     };

@@ -116,7 +116,7 @@ function next(restored: string, { config, data }: OptionValues<typeof options>) 
   const later =
     config === undefined || data === undefined
       ? ""
-      : `Set data = ${JSON.stringify(resolve(restored))} in ${config}: otherwise the next start with that file alone serves the former data, and sends\n`;
+      : `If ${config} names another directory or a database, set data = ${JSON.stringify(resolve(restored))} in it instead: otherwise the next start with that file alone serves the former data, and sends\n`;
   return `Start it with: onair serve${settings}${directory}\n${later}Under systemd, the directory has to be that of the unit: systemctl start onair\nIt sends nothing yet. Once no other server of this data runs, let it send: onair deliveries release\nUntil then it also deletes no old backups, because they may belong to that other server.`;
 }
 

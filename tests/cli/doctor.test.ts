@@ -95,7 +95,7 @@ describe("beside a running server", () => {
     const report = await examined(["--data", copy(), ...addresses]);
     for (const check of ["public_port", "admin_port"])
       expect(ofCheck(report, check)).toMatchObject([
-        { status: "wrong", message: expect.stringContaining("an On Air server with another data directory") },
+        { status: "wrong", message: expect.stringContaining("an On Air server that does not hold ") },
       ]);
   });
 

@@ -179,8 +179,8 @@ describe("onair import, a file", () => {
       ["id,username", "1,maya"],
       "is not a JSON object. The file must be NDJSON, one object on each line",
     ],
-    ["an empty file", [], "has no lines. Nothing was imported."],
-    ["a file of blank lines", ["", " ", ""], "has no lines. Nothing was imported."],
+    ["an empty file", [], "There are no lines in "],
+    ["a file of blank lines", ["", " ", ""], "There are no lines in "],
   ])("tells what %s is", async (_, lines, note) => {
     const { code, stdout, stderr } = await load("users", fileOf(lines));
     const rejected = lines.filter((line) => line.trim() !== "").length;

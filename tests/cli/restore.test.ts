@@ -133,10 +133,10 @@ test("reads the directory and the backup destination from the configuration file
   const { code, stdout } = await onair("--config", settings);
   expect([code, stdout]).toEqual([0, expect.stringContaining("configured has the database of ")]);
   expect(stdout).toContain(`onair serve --config ${settings}\n`);
-  expect(stdout).not.toContain("Set data = ");
+  expect(stdout).not.toContain("set data = ");
   const elsewhere = await onair("backup.db", "--config", settings, "--data", "elsewhere");
   expect(elsewhere.stdout).toContain(
-    `onair serve --config ${settings} --data elsewhere\nSet data = "${path("elsewhere")}" in ${settings}: `,
+    `onair serve --config ${settings} --data elsewhere\nIf ${settings} names another directory or a database, set data = "${path("elsewhere")}" in it instead: `,
   );
   expectFailure(await onair("--config", settings), 1, "configured");
 });

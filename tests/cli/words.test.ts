@@ -236,7 +236,8 @@ describe("devices and pipes", () => {
         await run(["import", "users", path("file"), ...to], { env });
       }
       const { code, stdout, stderr } = await run([...command.split(" "), "/dev/null", ...to], { env });
-      const noted = command === "import users" ? "/dev/null has no lines. Nothing was imported.\n" : "";
+      const noted =
+        command === "import users" ? "There are no lines in /dev/null. Nothing was imported.\n" : "";
       expect([code, stderr]).toEqual([0, noted]);
       expect(stdout).toStartWith("0 accepted, 0 rejected");
     }

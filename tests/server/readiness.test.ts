@@ -155,7 +155,7 @@ describe("a database that is damaged while it is served", () => {
     const refused = await put(2);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
     const { message } = (await refused.json()) as { message: string };
-    expect(message).toContain("Nothing was changed. Trying again does not help: ");
+    expect(message).toContain("until the operator has acted: ");
     expect(await readiness()).toStartWith("503 A file of the database was removed");
     expect(await readiness()).toContain("save the data before the server stops: docs/operating.md ");
     expect(await doctorSays()).toContain("process ");

@@ -142,9 +142,12 @@ const sentences: Readonly<Record<string, string>> = {
   ETXTBSY: "Another program runs it",
 };
 
+/** Ends the error of a connection that was refused. */
+export const isItRunning = " Is the server running?";
+
 const faults: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing listens there. Is the server running?",
-  ConnectionRefused: "nothing listens there. Is the server running?",
+  ECONNREFUSED: `nothing listens there.${isItRunning}`,
+  ConnectionRefused: `nothing listens there.${isItRunning}`,
   ECONNRESET: "the other end closed the connection",
   ConnectionClosed: "the other end closed the connection",
   EHOSTUNREACH: "the network has no route to this address",

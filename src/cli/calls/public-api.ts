@@ -8,7 +8,7 @@ import type { Environment } from "../../server/settings/read-config.ts";
 import { type OptionValues, readHttpUrl, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { note } from "../output/print.ts";
-import { publicRefusal, request, Unreachable } from "./http.ts";
+import { isItRunning, publicRefusal, request, Unreachable } from "./http.ts";
 import {
   defaultProfile,
   devProfile,
@@ -227,8 +227,8 @@ type ErrorContext = Pick<PublicTarget, "url" | "advice" | "whenAway">;
  * unchanged.
  */
 export function forPeople(error: unknown, { url, advice, whenAway }: ErrorContext): unknown {
-  if (error instanceof Unreachable && whenAway !== undefined)
-    return new Error(`${error.message.replace(" Is the server running?", "")} ${whenAway}`);
+  if (error instanceof Unreachable && whenAway !== undefined && error.message.endsWith(isItRunning))
+    return new Error(`${error.message.slice(0, -isItRunning.length)} ${whenAway}`);
   if (error instanceof SyntaxError) return new Error(`${url} is not the public listener of an On Air server`);
   if (!(error instanceof OnairError)) return error;
   // The token endpoint answers with these codes to a refresh token or secret that is no longer valid.

@@ -85,7 +85,8 @@ interface S3Credentials {
 export function readCredentials(aws: AwsVariables): S3Credentials {
   const credentials = foundCredentials(aws);
   const { accessKeyId, sessionToken = "" } = credentials;
-  if (fitsHeader(accessKeyId) && fitsHeader(sessionToken)) return credentials;
+  // The key id stands within a header, where white space is not removed.
+  if (/^[\x21-\x7e]+$/.test(accessKeyId) && fitsHeader(sessionToken)) return credentials;
   throw new DomainError(
     "unavailable",
     "The credentials for S3 (AWS_ACCESS_KEY_ID, AWS_SESSION_TOKEN) have invalid characters: check that they were copied correctly.",

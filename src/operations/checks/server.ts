@@ -184,8 +184,8 @@ async function portFinding(
       const answer = await ask(probe, { certificate });
       if (typeof answer !== "string" && answer.status === 200 && isOnAir(answer))
         return wrong(
-          `${address}: an On Air server with another data directory uses it`,
-          "name the data directory of that server with --data or in the settings, or choose another port",
+          `${address}: an On Air server that does not hold ${directory} uses it`,
+          `name the data of that server with --data or in the settings, or choose another port; if its files were in this directory and were removed, save the data before it stops: docs/operating.md has the commands`,
         );
     }
     const [what, advice] = reasons[code] ?? [`listening fails (${code})`, "choose another address"];

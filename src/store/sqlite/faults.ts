@@ -52,7 +52,7 @@ export function storeFault(error: unknown): unknown {
 
 function unavailableBecause(error: unknown): string {
   if (error instanceof ReplacedDatabase)
-    return "The database was removed or replaced while the server was running. Nothing was changed. Trying again does not help: the operator finds in the log of the server, and at /readyz, what to do.";
+    return "The storage is not available until the operator has acted: the log of the server and its readiness say what to do. Nothing was changed. Try again after that.";
   return /^SQLITE_FULL/.test(codeOf(error))
     ? "The disk of the storage is full. Nothing was changed. Try again when there is space."
     : "The storage is not available now. Nothing was changed. Try again in a moment.";

@@ -309,7 +309,7 @@ describe("permanent faults give a one-sentence error, and leave nothing of the b
     expect(s3.calls).toEqual([]);
   });
 
-  test.each([{ AWS_ACCESS_KEY_ID: "…" }, { AWS_SESSION_TOKEN: "two\nlines" }])(
+  test.each([{ AWS_ACCESS_KEY_ID: "…" }, { AWS_ACCESS_KEY_ID: "id\n" }, { AWS_SESSION_TOKEN: "two\nlines" }])(
     "credentials that a header cannot have: %p",
     async (wrong) => {
       const aws = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret", ...wrong };

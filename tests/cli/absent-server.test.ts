@@ -9,8 +9,8 @@ import { adminKey, testServer } from "../support/server.ts";
 
 const server = await testServer({ users });
 
-/** A proxy in front of a listener that can answer 502 for a while. */
-function proxyOf(listener: string) {
+/** A proxy in front of a listener that can answer 502 for a while: until `isAlone` is false, or for some requests. */
+function proxyOf(listener: string, refusals = Number.POSITIVE_INFINITY) {
   const proxy = {
     isAlone: false,
     refused: 0,
@@ -18,7 +18,7 @@ function proxyOf(listener: string) {
   };
   const bun = ownListener((request) => {
     const { pathname, search } = new URL(request.url);
-    if (!proxy.isAlone) return fetch(listener + pathname + search, request);
+    if (!proxy.isAlone || proxy.refused >= refusals) return fetch(listener + pathname + search, request);
     proxy.refused++;
     return new Response("<html>Bad Gateway</html>", { status: 502, headers: { "retry-after": "0" } });
   });
@@ -58,11 +58,10 @@ test("listen waits for the server to start, and Ctrl-C ends the wait", async () 
   await waiting.shows(/answered 503; trying again in 3[0-3] s/);
   expect(await waiting.end()).toBe(0);
 
-  const proxy = proxyOf(server.publicUrl);
+  const proxy = proxyOf(server.publicUrl, 2);
   proxy.isAlone = true;
   const listener = new RunningCommand(["listen", "--url", proxy.url, "--token", app.token]);
   await listener.shows("answered 502; trying again in 0 s");
-  proxy.isAlone = false;
   await listener.shows("Listening to");
   expect(await listener.end()).toBe(0);
 });

@@ -235,6 +235,9 @@ export interface Backlog {
   readonly oldest_pending_at: number | null;
 }
 
+/** The count of a subscription's pending deliveries stops here. */
+export const mostPendingOfSubscription = 5_000;
+
 /** The count of an application's pending deliveries stops here. */
 export const mostPendingOfApplication = 5_000;
 

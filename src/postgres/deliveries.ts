@@ -8,6 +8,7 @@ import {
   type LockedRecords,
   mostPendingCounted,
   mostPendingOfApplication,
+  mostPendingOfSubscription,
   type SentDelivery,
   statusesIn,
 } from "../domain/deliveries.ts";
@@ -30,8 +31,6 @@ import type { Fence, OwnedShards } from "./shards.ts";
 
 /** The most rows of the log that one page reads. */
 const maxRows = 2_000;
-/** The most pending deliveries of a subscription that are counted. */
-const maxCounted = 5_000;
 
 const isSubscribed = "(SELECT count(*) > 0 FROM subscriptions s WHERE s.id = d.subscription_id)";
 
@@ -131,7 +130,7 @@ function deliveryLog(queries: Queries): Pick<
       const [counted] = await queries.run<{ pending: number; oldest_pending_at: number | null }>(
         `SELECT count(*)::float8 AS pending, min(published_at)::float8 AS oldest_pending_at
          FROM (SELECT published_at FROM deliveries WHERE subscription_id = $1 AND status = 'pending'
-                 AND application_id = $2 ORDER BY seq LIMIT ${maxCounted}) AS oldest`,
+                 AND application_id = $2 ORDER BY seq LIMIT ${mostPendingOfSubscription}) AS oldest`,
         [subscriptionId, applicationId],
       );
       return counted ?? { pending: 0, oldest_pending_at: null };

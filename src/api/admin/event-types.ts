@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { valueChanges } from "../../domain/audit.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { builtInEventTypes } from "../../domain/events/built-in.ts";
+import { builtInEventTypes, channelFollowed } from "../../domain/events/built-in.ts";
 import { eventNamePattern, eventTypeOf, type RegisteredEventType } from "../../domain/events/catalogue.ts";
 import { type EventType, schemaLimits, versionRange } from "../../domain/events/event-type.ts";
 import { checkFiltersOf } from "../../domain/filters.ts";
@@ -215,19 +215,17 @@ const CatalogueEntrySchema = named("CatalogueEntry", "An event type that can be 
   ),
 });
 
-const [exampleType] = builtInEventTypes.filter(({ name }) => name === "channel.followed");
-
 const Catalogue = listOf(CatalogueEntrySchema, {
   order: "Event types, the built-in ones first.",
   name: "CatalogueList",
   description: "All event types, built in and registered.",
   example: {
-    name: exampleType?.name,
-    version: exampleType?.version,
-    description: exampleType?.description,
+    name: channelFollowed.name,
+    version: channelFollowed.version,
+    description: channelFollowed.description,
     is_built_in: true,
     schema: { type: "object" },
-    example: exampleType?.example,
+    example: channelFollowed.example,
   },
 });
 

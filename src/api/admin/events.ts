@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { type AuditedChange, valueChanges } from "../../domain/audit.ts";
 import type { NewEvent, TraceContext } from "../../domain/deliveries.ts";
 import { type BatchResult, DomainError, inOneLine, unknownBroadcaster } from "../../domain/errors.ts";
-import { builtInEventTypes } from "../../domain/events/built-in.ts";
+import { channelFollowed } from "../../domain/events/built-in.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { payloadOf, ReadyFilters } from "../../domain/filters.ts";
 import type { KnownAnswer } from "../../domain/idempotency.ts";
@@ -82,13 +82,12 @@ const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl
 const keyedBatchBytes = 8 * 1024 * 1024;
 const keyedBatchLimit = "With an Idempotency-Key a batch may have at most 8 MiB";
 
-const [, followed] = builtInEventTypes;
 const example = {
   id: "follow-17",
-  name: followed?.name,
+  name: channelFollowed.name,
   version: 1,
   broadcaster_user_id: exampleUser.id,
-  data: followed?.example,
+  data: channelFollowed.example,
 };
 
 /** `EventInput` with a documented object as its payload. */

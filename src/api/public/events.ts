@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { builtInEventTypes } from "../../domain/events/built-in.ts";
+import { channelFollowed } from "../../domain/events/built-in.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { dataOf, listOf, notModified } from "../http/answers.ts";
@@ -40,7 +40,7 @@ const StandardWebhooksKeySchema = named(
 const EventTypes = listOf(EventTypeSchema, {
   order: "All event types and versions.",
   description: "All event types.",
-  example: shownType(builtInEventTypes[1] as EventType),
+  example: shownType(channelFollowed),
 });
 
 const PublicKey = dataOf(PublicKeySchema, {

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
+import { mostPendingOfSubscription } from "../../domain/deliveries.ts";
 import { endpointStatuses, newEndpoint } from "../../domain/endpoints.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
@@ -320,7 +321,9 @@ const HealthSchema = named("SubscriptionHealth", "A subscription with its health
   disabled_reason: nullable(DisabledReason, {
     description: "Why the endpoint is disabled; null if it is not.",
   }),
-  pending: Type.Integer({ description: "Number of pending deliveries; 5000 means 5000 or more." }),
+  pending: Type.Integer({
+    description: `Number of pending deliveries; ${mostPendingOfSubscription} means ${mostPendingOfSubscription} or more.`,
+  }),
   oldest_pending_at: nullable(IsoTimestamp, {
     description: "Time at which the oldest of them was published; null if none is pending.",
   }),

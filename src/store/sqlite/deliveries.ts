@@ -13,6 +13,7 @@ import {
   type FailedExchange,
   mostPendingCounted,
   mostPendingOfApplication,
+  mostPendingOfSubscription,
   type StreamedDelivery,
   statusesIn,
 } from "../../domain/deliveries.ts";
@@ -67,9 +68,6 @@ const maxMs = 5;
 
 const everyNumber = { from: 0, end: Number.MAX_SAFE_INTEGER };
 
-/** The most pending deliveries that are counted. */
-const maxCounted = 5_000;
-
 type LoggedRow = Omit<DeliveryRecord, "attempts" | "broadcaster_username">;
 
 interface LoggedAttempt extends Omit<Attempt, "timings" | "exchange"> {
@@ -114,7 +112,7 @@ export function deliveryLog(
     `SELECT count(*) AS looked, ifnull(sum(subscription_id = ?), 0) AS pending,
             min(CASE WHEN subscription_id = ? THEN seq END) AS oldest
      FROM (SELECT seq, subscription_id FROM deliveries INDEXED BY deliveries_due
-           WHERE application_id = ? AND next_attempt_at IS NOT NULL LIMIT ${maxCounted})`,
+           WHERE application_id = ? AND next_attempt_at IS NOT NULL LIMIT ${mostPendingOfSubscription})`,
   );
   const isSubscribed = "EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = subscription_id)";
   const waitingOf = db.prepare<{ readonly pending: number }, [string]>(
@@ -209,7 +207,7 @@ export function deliveryLog(
     const found: number[] = [];
     let [rows, regions] = [0, 0];
     for (const { seq, isRow } of candidates(filter, first() ?? 0, last() + 1)) {
-      if (rows >= maxCounted || regions >= maxRegions) break;
+      if (rows >= mostPendingOfSubscription || regions >= maxRegions) break;
       if (isRow) rows++;
       else regions++;
       if (isRow && bySeq.get(seq)?.status === "pending") found.push(seq);
@@ -221,7 +219,7 @@ export function deliveryLog(
     const none = { pending: 0, oldest: null };
     const kept = inStore.get(subscriptionId, subscriptionId, applicationId) ?? { looked: 0, ...none };
     const counts: Counted[] =
-      kept.looked < maxCounted
+      kept.looked < mostPendingOfSubscription
         ? [kept, handedOut.get({ id: subscriptionId }) ?? none]
         : [kept, newestPending(applicationId, subscriptionId)]
             .sort((a, b) => b.pending - a.pending)

@@ -107,8 +107,10 @@ export async function appliedSteps(
   list: readonly Migration[] = schemaSteps,
 ): Promise<number> {
   if (!(await hasTable(connection, table))) {
-    await requireEmpty(connection);
-    return 0;
+    const foreign = await firstTable(connection);
+    if (foreign === null) return 0;
+    // Another process may have made the tables since the first look.
+    if (!(await hasTable(connection, table))) throw ofAnotherProgram(foreign);
   }
   const wayBack = ", or restore a dump from before the upgrade";
   const applied = await connection.run<AppliedMigration>(`SELECT name, hash FROM ${table} ORDER BY number`);
@@ -121,19 +123,24 @@ export async function requireNoAdditions(connection: Queries, location: string):
   requireAllKnown(schemaSteps, applied, location);
 }
 
-/** Throws a `StoreError` when there are tables, other than those of extensions. */
-async function requireEmpty(connection: Queries): Promise<void> {
-  const [foreign] = await connection.run<{ name: string; database: string }>(
+interface FoundTable {
+  readonly name: string;
+  readonly database: string;
+}
+
+/** Returns the first table in the database, other than those of extensions. */
+async function firstTable({ run }: Queries): Promise<FoundTable | null> {
+  const [found] = await run<FoundTable>(
     `SELECT c.relname AS name, current_database() AS database FROM pg_class c
-     WHERE to_regclass($1) IS NULL AND c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
      ORDER BY c.relname LIMIT 1`,
-    // The table may have been created since by another process.
-    [table],
   );
-  if (!foreign) return;
-  throw new StoreError(
-    `The database ${foreign.database} has tables of another program, such as ${foreign.name}. Create one for onair alone: createdb --encoding UTF8 --template template0 onair`,
+  return found ?? null;
+}
+
+const ofAnotherProgram = ({ database, name }: FoundTable): StoreError =>
+  new StoreError(
+    `The database ${database} has tables of another program, such as ${name}. Create one for onair alone: createdb --encoding UTF8 --template template0 onair`,
     true,
   );
-}

@@ -105,7 +105,10 @@ describe("encrypted for a public key", () => {
     ],
     [
       "is altered",
-      (bytes) => bytes.fill(1, bytes.length >> 1, (bytes.length >> 1) + 1),
+      (bytes) => {
+        const middle = bytes.length >> 1;
+        return bytes.with(middle, (bytes[middle] ?? 0) ^ 1);
+      },
       "damaged or incomplete",
     ],
     [

@@ -1,13 +1,6 @@
 import { type Browser, type BrowserContext, launch } from "puppeteer-core";
 
-/** The first one is Chromium without the parts of its window, which takes less time of the processor. */
-const names = [
-  "chromium-headless-shell",
-  "chromium",
-  "chromium-browser",
-  "google-chrome-stable",
-  "google-chrome",
-];
+const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
 /** The path of Chromium: `CHROMIUM`, or the installed one. Null, with a warning, if there is none. */
 export const chromium = process.env["CHROMIUM"] ?? names.map((name) => Bun.which(name)).find(Boolean) ?? null;
